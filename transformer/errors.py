@@ -1,0 +1,92 @@
+"""What can go wrong in the world, by name; a mistake of ours is an `assert` instead.
+
+SeeThroughError
+├── InputError              what a person typed or passed does not fit
+│   ├── EmptyText
+│   ├── TextTooLong
+│   ├── TooManyTokens
+│   ├── UnknownToken        an id outside the vocabulary
+│   ├── MissingTarget       an encoder-decoder model needs a second text
+│   └── ShapesDoNotFit
+├── ModelError              a model cannot be had, or cannot be seen through
+│   ├── UnknownModel
+│   ├── NoNetwork
+│   ├── NoSafetensors
+│   ├── NeedsRemoteCode
+│   ├── BrokenModel
+│   ├── NoTokenizer
+│   ├── SlowTokenizer
+│   ├── ModelTooBig
+│   ├── NotATextModel
+│   └── NoAttentionSeen
+├── PackError               a model pack cannot be brought
+│   ├── UnknownPack
+│   ├── PackNotReachable
+│   ├── PackDamaged
+│   └── DiskFull
+└── TraceError              a recording does not hold what was asked
+    ├── NoSuchSite
+    ├── SiteHeardTwice
+    └── BadTrace
+
+Each error carries the values of its sentence and speaks the reader's language: `error.text("zh")`.
+"""
+
+import re
+
+from transformer.messages import message
+
+
+class SeeThroughError(Exception):
+    """The root: `str(error)` is English, `error.text(language)` is for the page."""
+
+    def __init__(self, **values: object) -> None:
+        self.values = values
+        super().__init__(values)
+
+    @property
+    def key(self) -> str:
+        """The message key: `TextTooLong` speaks with `error.text_too_long`."""
+        return "error." + re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
+    def text(self, language: str = "en") -> str:
+        """The sentence in one language: what was expected, what came, what to do."""
+        return message(self.key, language, **self.values)
+
+    def __str__(self) -> str:
+        return self.text("en")
+
+
+class InputError(SeeThroughError): ...
+class EmptyText(InputError): ...
+class TextTooLong(InputError): ...
+class TooManyTokens(InputError): ...
+class UnknownToken(InputError): ...
+class MissingTarget(InputError): ...
+class ShapesDoNotFit(InputError): ...
+
+
+class ModelError(SeeThroughError): ...
+class UnknownModel(ModelError): ...
+class NoNetwork(ModelError): ...
+class NoSafetensors(ModelError): ...
+class NeedsRemoteCode(ModelError): ...
+class BrokenModel(ModelError): ...
+class NoTokenizer(ModelError): ...
+class SlowTokenizer(ModelError): ...
+class ModelTooBig(ModelError): ...
+class NotATextModel(ModelError): ...
+class NoAttentionSeen(ModelError): ...
+
+
+class PackError(SeeThroughError): ...
+class UnknownPack(PackError): ...
+class PackNotReachable(PackError): ...
+class PackDamaged(PackError): ...
+class DiskFull(PackError): ...
+
+
+class TraceError(SeeThroughError): ...
+class NoSuchSite(TraceError): ...
+class SiteHeardTwice(TraceError): ...
+class BadTrace(TraceError): ...
