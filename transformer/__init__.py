@@ -7,7 +7,7 @@ from importlib import import_module
 
 _DOORS = {
     "load_model": "transformer.catalog",
-    "wrap": "transformer.pretrained",
+    "wrap": "transformer.wrapped",
     "run": "transformer.runner",
     "seal": "transformer.replay",
     "Trace": "transformer.trace",

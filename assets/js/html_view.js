@@ -1,0 +1,62 @@
+// A view of our own escaped HTML (tokens, diagram, arithmetic). Whatever carries a data-… can be picked by mouse and keyboard.
+"use strict";
+stt.htmlView = (element, trigger, props, watch) => {
+  const host = element.querySelector(".stt-html");
+  const NATIVE = "a[href],button,input,select,textarea,summary";
+  const pickable = (node) => {
+    for (let at = node; at && at !== host; at = at.parentElement) if (Object.keys(at.dataset || {}).length) return at;
+    return null;
+  };
+  const items = () => [...host.querySelectorAll("*")].filter((node) => Object.keys(node.dataset || {}).length);
+  const signature = (node) => JSON.stringify({ ...node.dataset });
+  let shown = null;
+
+  // One stop of the Tab key per view: the marked item, else the first; arrows walk among the items.
+  function prepare() {
+    const all = items();
+    const marked = all.find((node) => node.matches("[aria-pressed=true],[aria-selected=true],[aria-current]:not([aria-current=false])"));
+    for (const node of all) {
+      if (!node.matches(NATIVE) && !node.hasAttribute("role")) node.setAttribute("role", "button");
+      if (node.dataset.copy === undefined) node.tabIndex = node === (marked || all[0]) ? 0 : -1;
+    }
+  }
+  function show() {
+    if (props.value === shown) return;
+    const focused = host.contains(document.activeElement) ? pickable(document.activeElement) : null;
+    const was = focused && signature(focused);
+    host.innerHTML = shown = props.value || "";
+    prepare();
+    if (was) items().find((node) => signature(node) === was)?.focus({ preventScroll: true });
+    host.dataset.n = 1 + (+host.dataset.n || 0);
+  }
+  async function act(item) {
+    if (item.dataset.copy === undefined) { trigger("pick", { ...item.dataset }); return; }
+    const done = await stt.copy(item.dataset.copy);
+    stt.say(done ? stt.words.copied : stt.words.copy_failed);
+    item.classList.toggle("stt-copied", done);
+    setTimeout(() => item.classList.remove("stt-copied"), 2500);
+  }
+  function walk(item, key) {
+    const all = items().filter((node) => node.dataset.copy === undefined), at = all.indexOf(item);
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[key];
+    const next = at >= 0 && to !== undefined ? all[Math.max(0, Math.min(all.length - 1, to))] : null;
+    if (!next) return false;
+    item.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+    return true;
+  }
+  host.addEventListener("click", (event) => {
+    const item = pickable(event.target);
+    if (item) act(item);
+  });
+  host.addEventListener("keydown", (event) => {
+    const item = pickable(event.target);
+    if (!item || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input,select,textarea")) return;
+    const pressed = (event.key === "Enter" || event.key === " ") && !item.matches(NATIVE);
+    if (pressed) act(item);
+    if (pressed || walk(item, event.key)) event.preventDefault();
+  });
+  watch("value", show);
+  show();
+};

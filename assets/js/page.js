@@ -1,0 +1,121 @@
+// The ground of every page: one namespace, light or dark, plotly.js loaded once, the address bar, copying.
+// `window.sttPage` (words, dark colours, where plotly.js lies) is written into the page by viz/pages/front.py.
+"use strict";
+const stt = (window.stt = {});
+const sttScript = document.currentScript;
+
+stt.words = (window.sttPage || {}).words || {};
+stt.darkOf = (window.sttPage || {}).dark || {};
+
+// ---- light and dark: ?__theme= beats the visitor's choice, which beats the system's -------------------------------
+stt.remembered = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
+stt.wantsDark = () => {
+  const asked = new URLSearchParams(location.search).get("__theme") || stt.remembered("stt-theme");
+  return asked === "dark" || (asked !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+};
+stt.isDark = () => document.documentElement.classList.contains("dark");
+stt.applyTheme = () => {
+  const dark = stt.wantsDark(), changed = dark !== stt.isDark();
+  for (const part of [document.documentElement, document.body]) {
+    if (part && part.classList.contains("dark") !== dark) part.classList.toggle("dark", dark);
+  }
+  document.documentElement.style.colorScheme = dark ? "dark" : "light";
+  if (changed) document.dispatchEvent(new Event("stt-theme"));
+};
+stt.toggleTheme = () => {
+  const next = stt.isDark() ? "light" : "dark";
+  try { localStorage.setItem("stt-theme", next); } catch { /* private window: the choice lasts until reload */ }
+  const address = new URL(location.href);
+  if (address.searchParams.has("__theme") || !stt.remembered("stt-theme")) {
+    address.searchParams.set("__theme", next);
+    history.replaceState(history.state, "", address);
+  }
+  stt.applyTheme();
+};
+stt.swapColours = (text) => (stt.isDark() ? text.replace(/#[0-9a-f]{6}/gi, (c) => stt.darkOf[c.toLowerCase()] || c) : text);
+
+stt.applyTheme();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", stt.applyTheme);
+document.addEventListener("DOMContentLoaded", () => {
+  stt.applyTheme();
+  // Gradio sets the class by its own rule when it starts; ours is put back at once.
+  new MutationObserver(stt.applyTheme).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+});
+
+// ---- the library, once, after the first pictures stand -----------------------------------------------------------
+let library = null;
+stt.plotly = () => (library ||= new Promise((resolve, reject) => {
+  const script = document.createElement("script");
+  script.src = new URL(sttScript.dataset.plotly, sttScript.src);
+  script.onload = () => resolve(window.Plotly);
+  script.onerror = () => { library = null; reject(new Error("plotly.js did not load")); };
+  document.head.append(script);
+}));
+stt.whenIdle = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 1000 }) : setTimeout(work, 200));
+stt.nextFrame = () => new Promise((done) => {
+  // A hidden tab paints no frames: the timer keeps it going.
+  const timer = setTimeout(done, 60);
+  requestAnimationFrame(() => { clearTimeout(timer); setTimeout(done); });
+});
+
+// ---- the address bar holds the state of the page, and the language link carries it over --------------------------
+stt.remember = (query) => {
+  const theme = new URLSearchParams(location.search).get("__theme");
+  const wanted = new URLSearchParams(query);
+  if (theme) wanted.set("__theme", theme);
+  const search = wanted.toString();
+  history.replaceState(history.state, "", location.pathname + (search ? "?" + search : ""));
+};
+stt.languageHref = (link) => {
+  const query = new URLSearchParams(location.search);
+  query.set("lang", link.dataset.language);
+  return link.dataset.path + "?" + query;
+};
+stt.addressView = (element, trigger, props, watch) => {
+  let last = null;
+  const show = () => { if (props.value && props.value !== last) { last = props.value; stt.remember(last); } };
+  watch("value", show);
+  // The first value is what the address said already: nothing to write.
+  last = props.value;
+};
+
+// ---- copying, also where the clipboard is refused (a page inside a frame) -----------------------------------------
+stt.copy = async (text) => {
+  try { await navigator.clipboard.writeText(text); return true; } catch { /* the old way below */ }
+  const area = document.createElement("textarea");
+  const before = document.activeElement;
+  area.value = text;
+  area.setAttribute("aria-hidden", "true");
+  area.style.cssText = "position:fixed;top:0;left:0;opacity:0";
+  document.body.append(area);
+  area.select();
+  let done = false;
+  try { done = document.execCommand("copy"); } catch { done = false; }
+  area.remove();
+  if (before) before.focus({ preventScroll: true });
+  return done;
+};
+stt.say = (text) => {
+  let line = document.getElementById("stt-said");
+  if (!line) {
+    line = Object.assign(document.createElement("div"), { id: "stt-said", className: "stt-said" });
+    line.setAttribute("role", "status");
+    document.body.append(line);
+  }
+  line.textContent = text;
+  line.classList.add("stt-said-now");
+  clearTimeout(stt.sayTimer);
+  stt.sayTimer = setTimeout(() => line.classList.remove("stt-said-now"), 2500);
+};
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-stt]");
+  if (!button) return;
+  if (button.dataset.stt === "theme") stt.toggleTheme();
+  if (button.dataset.stt === "language") button.href = stt.languageHref(button);
+  if (button.dataset.stt === "link") {
+    const address = new URL(location.href);
+    address.searchParams.set("lang", document.documentElement.lang.slice(0, 2));
+    stt.copy(address.href).then((done) => stt.say(done ? stt.words.link_copied : stt.words.copy_failed));
+  }
+});

@@ -1,0 +1,133 @@
+// The clickable figure: a first picture at once, plotly.js when it has come; picks by mouse, finger and keyboard.
+// The value is the figure's JSON as one string. layout.meta.select, where there is one, is the grid a selection moves on:
+// {origin: [x, y], pitch: [x, y], size: [x, y], count: [columns, rows], at: [column, row] | null}  (see viz/pages/plot_view.py)
+"use strict";
+stt.plotView = (element, trigger, props, watch) => {
+  const host = element.querySelector(".stt-plot");
+  const plot = host.querySelector(".stt-plot-live"), canvas = host.querySelector("canvas");
+  const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  let text = null, fig = null, first = null, Plotly = null, busy = false, again = false;
+
+  const grid = () => fig?.layout?.meta?.select || null;
+  const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+
+  // ---- selection: one rectangle on a grid, moved before the server answers ----------------------------------------
+  function frame(at) {
+    const { origin, pitch, size } = grid();
+    const [left, top] = at.map((step, axis) => origin[axis] + step * pitch[axis]);
+    return { x0: left, x1: left + size[0], y0: top, y1: top + size[1] };
+  }
+  function shapeIndex() {
+    const shapes = (fig.layout.shapes ||= []);
+    const found = shapes.findIndex((shape) => shape.name === "selected");
+    if (found >= 0 || shapes.length === 1) return Math.max(found, 0);
+    const colour = getComputedStyle(host).getPropertyValue("--stt-select").trim() || "#e06c00";
+    return shapes.push({ name: "selected", type: "rect", line: { color: colour, width: 2 } }) - 1;
+  }
+  function select(at) {
+    if (!grid() || !at) return;
+    grid().at = at;
+    const index = shapeIndex();
+    Object.assign(fig.layout.shapes[index], frame(at));
+    if (plot._fullLayout && !busy) Plotly.relayout(plot, { [`shapes[${index}]`]: fig.layout.shapes[index] });
+    else if (!plot._fullLayout) paintFirst();
+  }
+  function cellAt(x, y) {
+    const { origin, pitch, count } = grid();
+    return [x, y].map((value, axis) => clamp(Math.floor((value - origin[axis]) / pitch[axis]), count[axis]));
+  }
+  function pick(event) {
+    if (grid() && Number.isFinite(event.x) && Number.isFinite(event.y)) {
+      const at = cellAt(event.x, event.y);
+      [event.column, event.row] = at;
+      trigger("pick", event);
+      select(at);
+    } else trigger("pick", event);
+  }
+  function press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !fig) return;
+    const { key } = event, step = STEPS[key];
+    if (!step && !["Home", "End", "Enter"].includes(key)) return;
+    event.preventDefault();
+    if (!grid()) { trigger("pick", { key }); return; }
+    const now = grid().at || [0, 0], { count } = grid();
+    const far = { Home: [0, now[1]], End: [count[0] - 1, now[1]] }[key];
+    const at = far || (step && grid().at ? now.map((value, axis) => clamp(value + step[axis], count[axis])) : now);
+    select(at);
+    trigger("pick", { key, column: at[0], row: at[1] });
+  }
+
+  // ---- drawing ----------------------------------------------------------------------------------------------------
+  function parse() {
+    try { fig = text ? JSON.parse(stt.swapColours(text)) : null; } catch (error) { console.error(error); fig = null; }
+    if (!fig) return;
+    fig.layout = { ...fig.layout, autosize: true };
+    delete fig.layout.width;
+    fig.layout.uirevision ??= "stt";
+    if (fig.layout.height) host.style.height = fig.layout.height + "px";
+    host.setAttribute("role", grid() ? "application" : "img");
+  }
+  function paintFirst() {
+    if (!fig || !host.clientWidth || plot._fullLayout) return;
+    try { first = stt.firstPicture(canvas, fig, host.clientWidth, host.clientHeight); } catch (error) { console.error(error); }
+    host.dataset.first = 1;
+  }
+  function retire() { canvas.hidden = true; first = null; canvas.width = canvas.height = 1; }
+  async function drawLive() {
+    if (busy) { again = true; return; } // frames that come faster than they can be drawn are dropped
+    busy = true;
+    try {
+      do {
+        again = false;
+        if (!fig) { Plotly.purge(plot); continue; }
+        const fresh = !plot._fullLayout;
+        const config = { responsive: false, displaylogo: false, displayModeBar: false, ...(fig.config || {}) };
+        await Plotly.react(plot, { data: fig.data, layout: fig.layout, frames: fig.frames || [], config });
+        if (fresh) { plot.on("plotly_click", clicked); retire(); }
+        host.dataset.n = 1 + (+host.dataset.n || 0);
+      } while (again);
+    } finally { busy = false; }
+  }
+  function clicked(event) {
+    const point = event.points && event.points[0];
+    if (!point) return;
+    pick({ curve: point.curveNumber, x: point.x, y: point.y, z: point.z ?? null, point: point.pointIndex ?? point.pointNumber ?? null });
+  }
+  async function takeOver() {
+    try { Plotly = await stt.plotly(); } catch (error) { console.error(error); return; } // the first picture stays
+    // One figure after the other, so that the page answers in between.
+    stt.turns = (stt.turns || Promise.resolve()).then(stt.nextFrame).then(() => host.isConnected && drawLive());
+  }
+  function draw() { if (plot._fullLayout) drawLive(); else { paintFirst(); if (Plotly) drawLive(); } }
+  function update() {
+    if (props.value === text) return;
+    text = props.value;
+    parse();
+    draw();
+  }
+
+  // ---- life -------------------------------------------------------------------------------------------------------
+  const retheme = () => { if (!host.isConnected) return leave(); parse(); draw(); };
+  const resizer = new ResizeObserver(() => {
+    if (!host.isConnected) return leave();
+    if (!host.clientWidth) return;
+    if (!plot._fullLayout) paintFirst();
+    else if (Math.abs(plot._fullLayout.width - host.clientWidth) > 1 || Math.abs(plot._fullLayout.height - host.clientHeight) > 1) Plotly.Plots.resize(plot);
+  });
+  function leave() {
+    resizer.disconnect();
+    document.removeEventListener("stt-theme", retheme);
+    if (plot._fullLayout) Plotly.purge(plot);
+  }
+  host.addEventListener("keydown", press);
+  canvas.addEventListener("click", (event) => {
+    const found = first && first(event.offsetX, event.offsetY);
+    if (found) pick(found);
+  });
+  document.addEventListener("stt-theme", retheme);
+  watch("value", update);
+  watch("select", () => { try { select(JSON.parse(props.select)); } catch (error) { console.error(error); } });
+  update();
+  resizer.observe(host);
+  stt.whenIdle(takeOver);
+};

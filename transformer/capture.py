@@ -1,0 +1,103 @@
+"""The recorder: what a forward pass is heard to say, kept as copies.
+
+Hooks are installed once, when a model is wrapped. They ask who is listening (`listening.py`) and do nothing when nobody
+is, so a bare pass costs nothing and visitors in different threads never hear each other.
+"""
+
+from collections import Counter
+
+import torch
+from torch import Tensor, nn
+
+from transformer.errors import SiteHeardTwice
+from transformer.listening import AttentionCall, current_listener
+from transformer.probe import entering_tensor, first_tensor
+from transformer.structure import Plan
+
+EVERYTHING = frozenset({"attention", "stream", "embedding", "logits"})
+
+
+def kind_of(site: str) -> str:
+    """Which part of `record=` a hooked site belongs to."""
+    return "embedding" if ".embed." in site else "logits" if site.endswith(("head.input", "final.norm.output")) else "stream"
+
+
+class Recorder:
+    """Listens to one pass of one model. `arrays` are batch tensors by site, `calls` the attention calls by site."""
+
+    def __init__(self, plan: Plan, wanted: frozenset[str] = EVERYTHING) -> None:
+        self.plan, self.wanted = plan, wanted
+        self.arrays: dict[str, Tensor] = {}
+        self.calls: dict[str, AttentionCall] = {}
+        self.masks: dict[str, Tensor] = {}  # given to attentions that we only see from outside
+        self._counts: Counter[tuple[nn.Module, str]] = Counter()
+
+    def attention(self, module: nn.Module, call: AttentionCall) -> None:
+        site = self._site(module, "attention", self.plan.attention)
+        if site is None or "attention" not in self.wanted:
+            return
+        if site in self.calls:
+            raise SiteHeardTwice(site=site)
+        kept = {name: _copy(getattr(call, name)) for name in ("query", "key", "value", "context")}
+        self.calls[site] = AttentionCall(
+            **kept,
+            allowed=call.allowed,  # masks and biases are made once per pass, shared by its layers and never written to
+            causal=call.causal,
+            bias=call.bias,
+            scale=call.scale,
+            softcap=call.softcap,
+            sinks=call.sinks,
+        )
+
+    def entering(self, module: nn.Module, tensor: Tensor, mask: Tensor | None) -> None:
+        nth = self._counts[module, "input"]
+        if mask is not None and (site := self.plan.masks.get((module, nth))) is not None:
+            self.masks[site] = mask
+        self._keep(self._site(module, "input", self.plan.inputs), tensor)
+
+    def leaving(self, module: nn.Module, tensor: Tensor) -> None:
+        self._keep(self._site(module, "output", self.plan.outputs), tensor)
+
+    def _site(self, module: nn.Module, event: str, sites: dict[tuple[nn.Module, int], str]) -> str | None:
+        nth = self._counts[module, event]
+        self._counts[module, event] += 1
+        return sites.get((module, nth))
+
+    def _keep(self, site: str | None, tensor: Tensor) -> None:
+        if site is None or kind_of(site) not in self.wanted:
+            return
+        if site in self.arrays:
+            raise SiteHeardTwice(site=site)
+        self.arrays[site] = _copy(tensor)
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    """A float32 copy of its own: the model may go on to change the tensor in place."""
+    return tensor.detach().to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+
+
+def _mask_among(values: tuple[object, ...]) -> Tensor | None:
+    """The (batch, 1, query, key) mask that a module was given, by name or by place."""
+    return next((one for one in values if isinstance(one, Tensor) and one.ndim == 4), None)
+
+
+def _hear_entering(module: nn.Module, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+    listener = current_listener()
+    if listener is not None and (tensor := entering_tensor(args, kwargs)) is not None:
+        listener.entering(module, tensor, _mask_among((kwargs.get("attention_mask"), *args)))
+
+
+def _hear_leaving(module: nn.Module, _args: object, _kwargs: object, output: object) -> None:
+    listener = current_listener()
+    if listener is not None and (tensor := first_tensor(output)) is not None:
+        listener.leaving(module, tensor)
+
+
+def install_hooks(plan: Plan) -> None:
+    """Let the planned modules be heard; a module that has its hooks already (wrapped twice, or copied) keeps them."""
+    for module, _ in (*plan.inputs, *plan.masks):
+        if _hear_entering not in module._forward_pre_hooks.values():
+            module.register_forward_pre_hook(_hear_entering, with_kwargs=True)
+    for module, _ in plan.outputs:
+        if _hear_leaving not in module._forward_hooks.values():
+            module.register_forward_hook(_hear_leaving, with_kwargs=True)

@@ -1,0 +1,108 @@
+"""Recognises what a module computes by trying the known formulas on what was heard of it.
+
+A module's class name proves nothing (Gemma's RMSNorm multiplies by 1 + γ, T5's LayerNorm takes no mean away), so each
+formula is tried on the numbers of the probe; where none gives them, there is no part, and the page says so.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from torch import Tensor, nn
+
+from transformer.parts import ACTIVATIONS, Array, FeedForwardPart, HeadPart, LinearPart, NormPart
+from transformer.probe import Heard
+
+
+def to_numpy(tensor: Tensor) -> Array:
+    """A float32 NumPy view where the tensor is float32 already, otherwise a float32 copy."""
+    return tensor.detach().float().cpu().numpy()
+
+
+def same(found: Array, wanted: Array, tolerance: float = 2e-5) -> bool:
+    """Equal up to rounding, measured against the largest value."""
+    if found.shape != wanted.shape or not np.isfinite(wanted).all():
+        return False
+    return bool(np.abs(found - wanted).max(initial=0.0) <= tolerance * max(np.abs(wanted).max(initial=0.0), 1e-3))
+
+
+def linear_part(module: nn.Module) -> LinearPart | None:
+    """nn.Linear keeps (out, in); GPT-2's Conv1D keeps (in, out)."""
+    weight = getattr(module, "weight", None)
+    if not isinstance(weight, Tensor) or weight.ndim != 2 or isinstance(module, nn.Embedding):
+        return None
+    matrix, bias = to_numpy(weight), getattr(module, "bias", None)
+    matrix = matrix.T if type(module).__name__ == "Conv1D" else matrix
+    return LinearPart(matrix, to_numpy(bias) if isinstance(bias, Tensor) else None)
+
+
+def is_linear(one: Heard) -> bool:
+    """Whether W · x + b with the module's weight is what it gave."""
+    part = linear_part(one.module)
+    if part is None or one.input is None or one.output is None or one.input.shape[-1] != part.weight.shape[1]:
+        return False
+    return one.output.shape[-1] == part.weight.shape[0] and same(part(to_numpy(one.input)), to_numpy(one.output))
+
+
+def looks_like_norm(one: Heard) -> bool:
+    return "norm" in type(one.module).__name__.lower() and one.input is not None and one.output is not None
+
+
+def norm_part(one: Heard) -> NormPart | None:
+    """LayerNorm or RMSNorm, with γ stored as γ or as γ − 1, whichever gives what was heard."""
+    if one.input is None or one.output is None:
+        return None
+    x, y = to_numpy(one.input), to_numpy(one.output)
+    return next((part for part in _norm_candidates(one.module) if same(part(x), y)), None)
+
+
+def _norm_candidates(module: nn.Module) -> Iterator[NormPart]:
+    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+    gamma = to_numpy(weight) if isinstance(weight, Tensor) else None
+    beta = to_numpy(bias) if isinstance(bias, Tensor) else None
+    eps = next((v for k, v in vars(module).items() if "eps" in k and isinstance(v, float)), 0.0)
+    for kind in ("layernorm", "rmsnorm"):
+        yield NormPart(kind, gamma, beta, eps)
+        if gamma is not None:
+            yield NormPart(kind, gamma + 1, beta, eps)
+
+
+def feed_forward_part(ups: Sequence[Heard], down: Heard) -> FeedForwardPart | None:
+    """Which activation, and whether gated, from the one or two matrices before `down`."""
+    assert down.input is not None
+    wanted, down_part = to_numpy(down.input), linear_part(down.module)
+    if not ups or down_part is None:
+        return None
+    x = to_numpy(ups[0].input) if ups[0].input is not None else None
+    for gate, up in _gate_and_up(ups, wanted.shape[-1]):
+        for name in ACTIVATIONS:
+            part = FeedForwardPart(up, down_part, name, gate)
+            if x is not None and up.weight.shape[0] == wanted.shape[-1] and same(part.hidden(x), wanted):
+                return part
+    return None
+
+
+def _gate_and_up(ups: Sequence[Heard], d_ff: int) -> Iterator[tuple[LinearPart | None, LinearPart]]:
+    parts = [part for one in ups if (part := linear_part(one.module)) is not None]
+    if len(parts) == 1 and parts[0].weight.shape[0] == 2 * d_ff:  # gate and up in one matrix, in either order
+        first, second = (_rows(parts[0], slice(0, d_ff)), _rows(parts[0], slice(d_ff, None)))
+        yield from ((first, second), (second, first))
+    elif len(parts) == 1:
+        yield None, parts[0]
+    elif len(parts) == 2 and parts[0].weight.shape == parts[1].weight.shape:
+        yield from ((parts[0], parts[1]), (parts[1], parts[0]))
+
+
+def _rows(part: LinearPart, rows: slice) -> LinearPart:
+    return LinearPart(part.weight[rows], None if part.bias is None else part.bias[rows])
+
+
+def head_part(one: Heard, logits: Tensor, softcap: float | None) -> HeadPart | None:
+    """The last linear map, with the scale or soft-cap that stands between it and the logits."""
+    linear = linear_part(one.module)
+    if linear is None or one.output is None or one.output.shape[-1] != logits.shape[-1]:
+        return None
+    out, wanted = to_numpy(one.output), to_numpy(logits)
+    largest = np.unravel_index(np.abs(out).argmax(), out.shape)
+    scales = (1.0, float(wanted[largest] / out[largest]) if out[largest] else 1.0)
+    candidates = [HeadPart(linear, scale) for scale in scales] + ([HeadPart(linear, 1.0, softcap)] if softcap else [])
+    return next((part for part in candidates if same(part.finish(out), wanted)), None)

@@ -1,0 +1,121 @@
+"""The seal: what a run recorded, computed a second time in NumPy from its own inputs.
+
+Two independent roads lead to each number, torch's kernels during the pass and the formulas of `parts.py` and `trace.py`
+afterwards; the largest difference between them is shown beside every view. A trace that was changed does not pass.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.errors import NoSuchSite
+from transformer.parts import Array, HeadPart
+from transformer.trace import Trace
+
+TOLERANCE = 1e-4  # of a difference, after division by the largest value where that is above 1
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What was compared, how many numbers, and the largest difference found.
+
+    `difference` is |recomputed − recorded|, divided by the largest recorded value where that exceeds 1: streams of large
+    models hold values in the thousands, whose float32 rounding alone is larger than 1e-4.
+    """
+
+    site: str
+    difference: float
+    compared: int
+    tolerance: float = TOLERANCE
+
+    @property
+    def holds(self) -> bool:
+        return self.difference <= self.tolerance  # NaN does not hold
+
+
+def compare(site: str, recomputed: Array, recorded: Array) -> Seal:
+    """The seal of one array; arrays of different shape never hold."""
+    if recomputed.shape != recorded.shape:
+        return Seal(site, float("inf"), recorded.size)
+    largest = max(1.0, float(np.abs(recorded).max(initial=0.0)))
+    difference = float(np.abs(recomputed - recorded).max(initial=0.0)) / largest
+    return Seal(site, difference, recorded.size)
+
+
+def replay(trace: Trace) -> tuple[Seal, ...]:
+    """Every site that can be recomputed, in the order of the run."""
+    return tuple(_seals(trace))
+
+
+def seal(trace: Trace, site: str, head: int | None = None) -> Seal:
+    """The seal of one view: an attention ("decoder.3.self", one head or all), a part ("decoder.3.ffn"), a sum
+    ("decoder.3.resid.after") or "logits". Raises NoSuchSite where nothing of that name can be recomputed."""
+    if site in trace.attention:
+        return seal_attention(trace, site, head)
+    if site == "logits":
+        site = next((name for name, (_, leaves) in trace.part_inputs.items() if leaves == "logits"), site)
+    if site in trace.parts:
+        return _seal_part(trace, site)
+    if site in trace.sums:
+        return _seal_sum(trace, site)
+    raise NoSuchSite(site=site, sites=", ".join([*trace.attention, *trace.parts, *trace.sums]))
+
+
+def seal_attention(trace: Trace, site: str, head: int | None = None) -> Seal:
+    """softmax(q·k) · v from the recorded q, k, v against the context that torch's kernel gave."""
+    how = trace.attention[site]
+    heads = range(how.heads) if head is None else [head]
+    if how.weights is not None:  # nothing but weights was handed out: rows must sum to 1
+        sums = np.stack([how.weights[h].sum(-1) for h in heads])
+        return compare(f"{site}.weights", np.ones_like(sums), sums)
+    recomputed = np.stack([attended(trace, site, h) for h in heads])
+    return compare(f"{site}.context", recomputed, trace[f"{site}.context"][list(heads)])
+
+
+def attended(trace: Trace, site: str, head: int, rows: int = 256) -> Array:
+    """(query, d_value): weights · v of one head, some rows at a time so that long texts cost no whole map."""
+    how, n_query = trace.attention[site], trace[f"{site}.q"].shape[1]
+    values = trace[f"{site}.v"][head * how.kv_heads // how.heads].astype(np.float64)
+    pieces = [trace.weights(site, head, slice(start, start + rows)) @ values for start in range(0, n_query, rows)]
+    return np.concatenate(pieces)
+
+
+def _seals(trace: Trace) -> Iterator[Seal]:
+    yield from (seal_attention(trace, site) for site in trace.attention)
+    yield from (_seal_part(trace, name) for name in trace.parts if _has_ends(trace, name))
+    yield from (_seal_sum(trace, site) for site in trace.sums if _has(trace, site, *trace.sums[site]))
+
+
+def _has(trace: Trace, *sites: str) -> bool:
+    return all(site in trace.sites for site in sites)
+
+
+def _has_ends(trace: Trace, name: str) -> bool:
+    enters, leaves = trace.part_inputs[name]
+    return _has(trace, enters) and (_has(trace, leaves) if leaves != "logits" else trace.top is not None)
+
+
+def _seal_part(trace: Trace, name: str) -> Seal:
+    enters, leaves = trace.part_inputs[name]
+    part = trace.parts[name]
+    if isinstance(part, HeadPart):
+        assert trace.top is not None
+        return compare("logits", part(trace[enters], trace.top.ids), trace.top.values)
+    return compare(leaves, part(trace[enters]), trace[leaves])
+
+
+def seal_probabilities(trace: Trace, position: int) -> Seal:
+    """The probabilities after one position from the last hidden state: all logits of the vocabulary, and their softmax."""
+    name = next((name for name, (_, leaves) in trace.part_inputs.items() if leaves == "logits"), None)
+    if name is None or trace.top is None:
+        raise NoSuchSite(site="logits", sites=", ".join(trace.parts))
+    hidden = trace[trace.part_inputs[name][0]][position]
+    logits = trace.parts[name](hidden[None])[0]  # type: ignore[operator]
+    exp = np.exp(logits - logits.max(), dtype=np.float64)
+    ids, recorded = trace.top.probabilities(position)
+    return compare("logits", (exp / exp.sum())[ids], recorded)
+
+
+def _seal_sum(trace: Trace, site: str) -> Seal:
+    return compare(site, sum(trace[term].astype(np.float64) for term in trace.sums[site]), trace[site])  # type: ignore[arg-type]

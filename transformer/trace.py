@@ -1,0 +1,285 @@
+"""A `Trace`: everything one run of one text said, as NumPy arrays without a batch axis.
+
+Sites are named `stack.layer.place.part` ("decoder.9.self.weights"). Kept are q, k, v, the context, the mask in its
+smallest form and the streams; attention maps, statistics and hidden values follow from these by their formula and are
+computed when somebody looks, one head (or some rows) at a time.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from transformer.errors import BadTrace, NoSuchSite
+from transformer.parts import Array, FeedForwardPart, NormPart, Part
+from transformer.structure import Structure
+from transformer.tokenizer import Encoding
+
+AXES: dict[str, tuple[str, ...]] = {
+    "q": ("head", "query", "d_head"),
+    "k": ("kv_head", "key", "d_head"),
+    "v": ("kv_head", "key", "d_value"),
+    "context": ("head", "query", "d_value"),
+    "bias": ("head", "query", "key"),
+    "allowed": ("query", "key"),
+    "scores": ("head", "query", "key"),
+    "masked": ("head", "query", "key"),
+    "weights": ("head", "query", "key"),
+    "merged": ("query", "d_context"),
+    "mean": ("position",),
+    "std": ("position",),
+    "normalized": ("position", "d_model"),
+    "input": ("position", "d_model"),
+    "output": ("position", "d_model"),
+    "hidden": ("position", "d_ff"),
+    "before": ("position", "d_model"),
+    "middle": ("position", "d_model"),
+    "after": ("position", "d_model"),
+    "token": ("position", "d_model"),
+    "position": ("position", "d_model"),
+    "segment": ("position", "d_model"),
+    "sum": ("position", "d_model"),
+}
+_MAPS = ("scores", "masked", "weights")
+_OF_NORM = ("normalized", "mean", "std")
+LOWEST = np.finfo(np.float32).min
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """How one attention computed: what is needed beside q, k and v to get its weights."""
+
+    scale: float
+    heads: int
+    kv_heads: int
+    causal: bool = False  # the kernel was told "causal"; then `allowed` is the lower triangle
+    allowed: Array | None = None  # (query, key) or (head, query, key) bool; None: nothing was masked
+    bias: Array | None = None  # (head or 1, query, key)
+    softcap: float | None = None
+    sinks: Array | None = None  # (head,)
+    weights: Array | None = None  # (head, query, key): only for families that give nothing but their weights
+
+
+@dataclass(frozen=True, eq=False)
+class TopLogits:
+    """The largest logits of each position, and the log-sum-exp over the whole vocabulary that turns them into probabilities."""
+
+    ids: Array  # (position, k) int64, largest first
+    values: Array  # (position, k)
+    logsumexp: Array  # (position,)
+    vocabulary: int
+
+    def probabilities(self, position: int) -> tuple[Array, Array]:
+        """(ids, p): softmax over the full vocabulary, of which the top k are kept."""
+        return self.ids[position], np.exp(self.values[position] - self.logsumexp[position])
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One run. Equal keys mean the same model, ids, mask and recording."""
+
+    key: str
+    model: str
+    encodings: Mapping[str, Encoding]  # "encoder" and/or "decoder"
+    arrays: Mapping[str, Array]
+    attention: Mapping[str, Attention]  # "decoder.3.self" -> how it computed
+    structure: Structure
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    part_inputs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    top: TopLogits | None = None
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        for site, array in self.arrays.items():
+            check_axes(site, array, self._lengths(site))
+            array.flags.writeable = False
+        for name in ("arrays", "attention", "aliases", "sums", "parts", "part_inputs", "lacks", "encodings"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    # --- what there is -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def sites(self) -> tuple[str, ...]:
+        """All names that `trace[...]` answers to."""
+        kept = [*self.arrays, *(alias for alias, site in self.aliases.items() if self._resolve(site) in self.arrays)]
+        return tuple(dict.fromkeys([*kept, *self._computed_sites(), *(("logits", "logits.ids", "logits.logsumexp") if self.top else ())]))
+
+    def _computed_sites(self) -> Iterator[str]:
+        for site, how in self.attention.items():
+            parts = ("weights", "allowed") if how.weights is not None else ("scores", "masked", "weights", "allowed", "merged")
+            yield from (f"{site}.{part}" for part in parts if part != "allowed" or self._knows_mask(site))
+            if how.bias is not None:
+                yield f"{site}.bias"
+        for name, part in self.parts.items():
+            if isinstance(part, NormPart | FeedForwardPart) and self._resolve(f"{name}.input") in self.arrays:
+                yield from (f"{name}.{p}" for p in (_OF_NORM if isinstance(part, NormPart) else ("hidden",)))
+
+    def _knows_mask(self, site: str) -> bool:
+        return f"{site}.allowed" not in self.lacks
+
+    def attention_sites(self) -> tuple[str, ...]:
+        """("decoder.0.self", "decoder.0.cross", "decoder.1.self", …) in the order in which they ran."""
+        return tuple(self.attention)
+
+    @property
+    def nbytes(self) -> int:
+        """What the kept arrays take. Weights of the model are views and count nothing."""
+        masks = {id(a): a.nbytes for how in self.attention.values() for a in (how.allowed, how.bias, how.weights) if a is not None}
+        top = (self.top.ids.nbytes + self.top.values.nbytes) if self.top else 0
+        return sum(array.nbytes for array in self.arrays.values()) + sum(masks.values()) + top
+
+    def tokens(self, site: str, axis: str) -> tuple[str, ...]:
+        """Readable tokens along "query" or "key": cross-attention looks from target to source."""
+        return self.encodings[self._stack_along(site, axis)].tokens
+
+    def encoding(self, site: str, axis: str = "query") -> Encoding:
+        return self.encodings[self._stack_along(site, axis)]
+
+    def _stack_along(self, site: str, axis: str) -> str:
+        if axis not in ("query", "key"):
+            raise NoSuchSite(site=axis, sites="query, key")
+        return "encoder" if axis == "key" and ".cross" in site else site.split(".")[0]
+
+    def _lengths(self, site: str) -> dict[str, int]:
+        stack = site.split(".")[0]
+        position = len(self.encodings[stack].ids)
+        key = len(self.encodings["encoder"].ids) if ".cross." in site else position
+        return {"position": position, "query": position, "key": key}
+
+    # --- what was said -----------------------------------------------------------------------------------------------
+
+    def __getitem__(self, site: str) -> Array:
+        """The array of a site; a name that this trace has not is answered with those it has."""
+        if (resolved := self._resolve(site)) in self.arrays:
+            return self.arrays[resolved]
+        if site not in self.sites and self._resolve(site) not in self.sites:
+            raise NoSuchSite(site=site, sites=self._nearby(site))
+        place, _, part = self._resolve(site).rpartition(".")
+        if site.startswith("logits"):
+            return self._top(site)
+        if part in _MAPS:
+            return getattr(self, part)(place)  # type: ignore[no-any-return]
+        if part in ("allowed", "bias", "merged"):
+            return getattr(self, f"_{part}")(place)  # type: ignore[no-any-return]
+        return self._of_part(place, part)
+
+    def _resolve(self, site: str) -> str:
+        seen: set[str] = set()
+        while site in self.aliases and site not in seen:
+            seen.add(site)
+            site = self.aliases[site]
+        return site
+
+    def _nearby(self, site: str) -> str:
+        """The sites of the same place, or all places: what the caller probably meant."""
+        place = site.rpartition(".")[0]
+        near = [name for name in self.sites if name.startswith(f"{place}.")] if place else []
+        return ", ".join(near or sorted({name.rpartition(".")[0] or name for name in self.sites}))
+
+    def _top(self, site: str) -> Array:
+        assert self.top is not None
+        return {"logits": self.top.values, "logits.ids": self.top.ids, "logits.logsumexp": self.top.logsumexp}[site]
+
+    def probabilities(self, position: int = -1) -> tuple[Array, Array]:
+        """(ids, p) of the most probable tokens after `position`, over the full vocabulary."""
+        if self.top is None:
+            raise NoSuchSite(site="logits", sites=self._nearby(""))
+        return self.top.probabilities(position)
+
+    def scores(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
+        """q · k · scale, soft-capped where the model does so and before mask and bias: (query, key), or (head, query, key)."""
+        return self._per_head(site, head, lambda h: self._scores(site, h, rows))
+
+    def masked(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
+        """Scores with bias, and −∞ where looking is forbidden."""
+        return self._per_head(site, head, lambda h: self._masked(site, h, rows))
+
+    def weights(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
+        """softmax(masked): (query, key), or (head, query, key) for all heads. Forbidden cells are 0."""
+        return self._per_head(site, head, lambda h: self._weights(site, h, rows))
+
+    def allowed(self, site: str, head: int = 0, rows: slice = slice(None)) -> Array:
+        """(query, key) bool, True = may look."""
+        how, lengths = self._how(site), self._lengths(f"{site}.q")
+        n_query, n_key = lengths["query"], lengths["key"]
+        if how.allowed is not None:
+            return (how.allowed if how.allowed.ndim == 2 else how.allowed[head])[rows]
+        if how.causal:
+            return np.arange(n_key)[None, :] <= np.arange(n_query)[rows, None]
+        return np.ones((n_query, n_key), dtype=bool)[rows]
+
+    def _per_head(self, site: str, head: int | None, of_head: object) -> Array:
+        heads = range(self._how(site).heads) if head is None else [head]
+        maps = [of_head(h).astype(np.float32) for h in heads]  # type: ignore[operator]
+        return np.stack(maps) if head is None else maps[0]
+
+    def _how(self, site: str) -> Attention:
+        if site not in self.attention:
+            raise NoSuchSite(site=site, sites=", ".join(self.attention))
+        return self.attention[site]
+
+    def _scores(self, site: str, head: int, rows: slice) -> Array:
+        how = self._how(site)
+        if how.weights is not None:
+            raise NoSuchSite(site=f"{site}.scores", sites=self._nearby(f"{site}.scores"))
+        q = self.arrays[f"{site}.q"][head, rows].astype(np.float64)
+        k = self.arrays[f"{site}.k"][head * how.kv_heads // how.heads].astype(np.float64)
+        scores = q @ k.T * how.scale
+        return scores if how.softcap is None else how.softcap * np.tanh(scores / how.softcap)
+
+    def _masked(self, site: str, head: int, rows: slice) -> Array:
+        how, scores = self._how(site), self._scores(site, head, rows)
+        if how.bias is not None:
+            scores = scores + how.bias[head if len(how.bias) > 1 else 0, rows]
+        return np.where(self.allowed(site, head, rows), scores, -np.inf)
+
+    def _weights(self, site: str, head: int, rows: slice) -> Array:
+        how = self._how(site)
+        if how.weights is not None:
+            return how.weights[head, rows]
+        return softmax(self._masked(site, head, rows), None if how.sinks is None else float(how.sinks[head]))
+
+    def _allowed(self, site: str) -> Array:
+        return self.allowed(site)
+
+    def _bias(self, site: str) -> Array:
+        how, lengths = self._how(site), self._lengths(f"{site}.q")
+        assert how.bias is not None
+        return np.broadcast_to(how.bias, (how.heads, lengths["query"], lengths["key"]))
+
+    def _merged(self, site: str) -> Array:
+        """The heads' contexts side by side, as they enter the output projection: (query, head · d_value)."""
+        return self.arrays[f"{site}.context"].transpose(1, 0, 2).reshape(self._lengths(f"{site}.q")["query"], -1)
+
+    def _of_part(self, place: str, name: str) -> Array:
+        part, x = self.parts[place], self[f"{place}.input"]
+        return np.asarray(getattr(part, name)(x), dtype=np.float32)
+
+
+def softmax(masked: Array, sink: float | None = None) -> Array:
+    """Row-wise softmax of scores that hold −∞ where looking is forbidden; `sink` is one more logit in the denominator.
+
+    A row without any allowed key becomes even weights, as in the pass itself (see `attention.attend`), or leaves all to
+    the sink.
+    """
+    if sink is None:
+        masked = np.where(np.isneginf(masked).all(-1, keepdims=True), 0.0, masked)
+    top = masked.max(-1, keepdims=True)
+    top = top if sink is None else np.maximum(top, sink)
+    exp = np.exp(masked - top)
+    return exp / (exp.sum(-1, keepdims=True) + (0.0 if sink is None else np.exp(sink - top)))
+
+
+def check_axes(site: str, array: Array, lengths: Mapping[str, int]) -> None:
+    """Every array has the axes of its part, and the lengths of its tokens."""
+    axes = AXES.get(site.rpartition(".")[2])
+    if axes is None or array.ndim != len(axes):
+        raise BadTrace(site=site, expected=str(axes), came=str(array.shape))
+    for axis, size in zip(axes, array.shape, strict=True):
+        if lengths.get(axis, size) != size:
+            raise BadTrace(site=site, expected=f"{lengths[axis]} {axis}", came=str(array.shape))

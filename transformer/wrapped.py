@@ -1,0 +1,224 @@
+"""`wrap`: any text model that is already built, ours or Hugging Face's, becomes one that can be seen through.
+
+The model is probed with a few ids, once as it came and once with our attention in it. Only if both give the same numbers
+is the graft kept; otherwise the model stays as it was, its own attention weights are used, and the trace says what it
+lacks.
+"""
+
+import inspect
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import count
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from transformer.capture import install_hooks
+from transformer.config import ModelConfig
+from transformer.errors import NoAttentionSeen, NotATextModel
+from transformer.probe import Evidence, Heard, first_tensor, probe, probe_ids
+from transformer.reading import Reader
+from transformer.recognise import linear_part, same, to_numpy
+from transformer.structure import Plan, Structure
+from transformer.tokenizer import Tokenizer
+
+SOURCE_LENGTH, TARGET_LENGTH = 5, 3  # unlike, so that cross-attention can be told from self-attention
+_unnamed = count(1)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A model that `run` can record: the module, its tokenizer, and what was read off its probe pass."""
+
+    module: nn.Module
+    tokenizer: Tokenizer | None
+    name: str
+    structure: Structure
+    plan: Plan
+    vocab_size: int
+    max_tokens: int
+    encoder_decoder: bool
+    weights_only: bool  # True: the family does not let our attention in, so only its weights are known
+    accepts: frozenset[str]  # the names that its forward takes
+    fingerprint: str  # part of every trace's key: two models never share one
+
+    @property
+    def is_causal(self) -> bool:
+        return not self.encoder_decoder and bool(self.structure.stacks) and self.structure.stacks[0].name == "decoder"
+
+
+_seen: WeakKeyDictionary[nn.Module, tuple[Structure, Plan, bool]] = WeakKeyDictionary()
+
+
+def wrap(module: nn.Module, tokenizer: object = None, name: str | None = None) -> LoadedModel:
+    """A built model, ready for `run`. The module itself is changed to evaluation mode, to our attention, and gets hooks
+    that do nothing unless a run listens; what it computes stays the same, which is checked here.
+
+    `tokenizer`: one of ours, or a fast Hugging Face tokenizer; without one, run with `ids=`.
+    Raises NotATextModel, NoAttentionSeen, SlowTokenizer.
+    """
+    if getattr(module, "main_input_name", "input_ids") != "input_ids":
+        raise NotATextModel(name=name or type(module).__name__, wants=getattr(module, "main_input_name", "?"))
+    module.eval()
+    _own_configuration(module)
+    accepts = frozenset(inspect.signature(module.forward).parameters)
+    if module not in _seen:
+        _seen[module] = _read(module, accepts)
+    structure, plan, weights_only = _seen[module]
+    name = name or type(module).__name__
+    return LoadedModel(
+        module=module,
+        tokenizer=_adapted(tokenizer),
+        name=name,
+        structure=structure,
+        plan=plan,
+        vocab_size=vocabulary_size(module),
+        max_tokens=longest_input(module),
+        encoder_decoder=_is_encoder_decoder(module),
+        weights_only=weights_only,
+        accepts=accepts,
+        fingerprint=f"{name}#{next(_unnamed)}",
+    )
+
+
+def _own_configuration(module: nn.Module) -> None:
+    """Give the module configurations of its own: two models made from one share it, and only this one is to change."""
+    copies: dict[int, object] = {}
+    for part in module.modules():
+        if "config" in vars(part) and not isinstance(part.config, ModelConfig):
+            part.config = deepcopy(part.config, copies)
+
+
+def _read(module: nn.Module, accepts: frozenset[str]) -> tuple[Structure, Plan, bool]:
+    inputs = _probe_inputs(module, accepts)
+    with torch.inference_mode():
+        untouched = _answer(module(**inputs))
+    evidence = _grafted_evidence(module, inputs, untouched)
+    weights_only = evidence is None
+    if evidence is None:
+        evidence = _weights_only_evidence(module, inputs, accepts, untouched)
+    target = TARGET_LENGTH if _is_encoder_decoder(module) else None
+    structure, plan = Reader(evidence, SOURCE_LENGTH, target, _softcap(module)).read()
+    install_hooks(plan)
+    return structure, plan, weights_only
+
+
+def _grafted_evidence(module: nn.Module, inputs: dict[str, Tensor], untouched: Tensor) -> Evidence | None:
+    """The probe with our attention in the model, or None where the model does not take it or the numbers change."""
+    if not hasattr(module, "set_attn_implementation"):  # ours: `attend` is in it from the start
+        evidence = probe(module, inputs)
+        return evidence if any(one.attention for one in evidence.heard) else None
+    from transformer import graft
+
+    before = module.config._attn_implementation
+    try:
+        module.set_attn_implementation(graft.NAME)
+        evidence = probe(module, inputs)
+        if any(one.attention for one in evidence.heard) and _says(evidence, untouched):
+            return evidence
+    except (ValueError, TypeError, RuntimeError, AttributeError, NotImplementedError):
+        pass  # a family that never moved to the attention interface refuses in its own way
+    module.set_attn_implementation(before)
+    return None
+
+
+def _weights_only_evidence(
+    module: nn.Module, inputs: dict[str, Tensor], accepts: frozenset[str], untouched: Tensor
+) -> Evidence:
+    """The probe of a family that keeps its attention to itself: its own weights, laid beside the modules that made them.
+
+    Fused kernels hand out no weights, or wrong ones (Falcon adds a boolean mask as 0 and 1), so the written-out attention
+    is asked for, in the configuration itself where the setter refuses; and what it says must be what the model said.
+    """
+    if hasattr(module, "config"):
+        module.config._attn_implementation = "eager"
+    evidence = probe(module, {**inputs, "output_attentions": True})  # type: ignore[dict-item]
+    weights = own_weights(evidence.answer)
+    modules = [one for one in evidence.heard if _keeps_attention(one, evidence)]
+    if not weights or len(modules) != len(weights) or not _says(evidence, untouched):
+        raise NoAttentionSeen(name=type(module).__name__)
+    for one, array in zip(modules, weights, strict=True):
+        one.weights = array
+    return evidence
+
+
+def _says(evidence: Evidence, untouched: Tensor) -> bool:
+    """Whether the probe gave the untouched model's numbers."""
+    return same(to_numpy(_answer(evidence.answer)), to_numpy(untouched), 1e-4)
+
+
+def _answer(output: object) -> Tensor:
+    """Logits, or the last hidden state of a model without a head."""
+    logits = getattr(output, "logits", None)
+    found = logits if isinstance(logits, Tensor) else first_tensor(output)
+    assert found is not None
+    return found
+
+
+def own_weights(answer: object) -> list[Tensor]:
+    """The attention weights that a model hands out itself, (batch, head, query, key) each, in the order in which they ran."""
+    encoder = list(getattr(answer, "encoder_attentions", None) or ())
+    decoder = getattr(answer, "decoder_attentions", None) or getattr(answer, "attentions", None) or ()
+    cross = getattr(answer, "cross_attentions", None) or ()
+    pairs = [[one, *cross[layer : layer + 1]] for layer, one in enumerate(decoder)]
+    found = [*encoder, *(array for pair in pairs for array in pair)]
+    return found if all(isinstance(array, Tensor) and array.ndim == 4 for array in found) else []
+
+
+def _keeps_attention(one: Heard, evidence: Evidence) -> bool:
+    """The innermost module named attention that holds linear maps: the one whose weights were handed out."""
+    if "attention" not in type(one.module).__name__.lower():
+        return False
+    inner = [other for other in evidence.heard if one.holds(other)]
+    attends_inside = any("attention" in type(other.module).__name__.lower() for other in inner)
+    return not attends_inside and sum(linear_part(other.module) is not None for other in inner) >= 1
+
+
+def _probe_inputs(module: nn.Module, accepts: frozenset[str]) -> dict[str, Tensor]:
+    config = getattr(module, "config", None)
+    special = {getattr(config, f"{kind}_token_id", None) for kind in ("pad", "bos", "eos", "decoder_start")}
+    avoid = {token for token in special if isinstance(token, int)}
+    ids = probe_ids(vocabulary_size(module), SOURCE_LENGTH, avoid)
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if _is_encoder_decoder(module):
+        inputs["decoder_input_ids"] = probe_ids(vocabulary_size(module), TARGET_LENGTH, avoid)
+    return quiet_inputs(inputs, accepts)
+
+
+def quiet_inputs(inputs: dict[str, Tensor], accepts: frozenset[str]) -> dict[str, Tensor]:
+    """The inputs that this forward takes, and no cache: a recording is one whole pass."""
+    known = {name: value for name, value in inputs.items() if name in accepts or "kwargs" in accepts}
+    return {**known, "use_cache": False} if "use_cache" in accepts else known  # type: ignore[dict-item]
+
+
+def _text_config(module: nn.Module) -> object:
+    config = getattr(module, "config", None)
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def vocabulary_size(module: nn.Module) -> int:
+    return int(getattr(_text_config(module), "vocab_size", 0) or 0)
+
+
+def longest_input(module: nn.Module) -> int:
+    """How many tokens the model's positions reach, or a very large number where nothing limits them."""
+    config = _text_config(module)
+    names = ("max_position_embeddings", "n_positions", "max_positions", "seq_length")
+    return next((int(size) for name in names if isinstance(size := getattr(config, name, None), int) and size > 0), 1_000_000)
+
+
+def _softcap(module: nn.Module) -> float | None:
+    return getattr(_text_config(module), "final_logit_softcapping", None)
+
+
+def _is_encoder_decoder(module: nn.Module) -> bool:
+    return bool(getattr(getattr(module, "config", None), "is_encoder_decoder", False))
+
+
+def _adapted(tokenizer: object) -> Tokenizer | None:
+    if tokenizer is None or hasattr(tokenizer, "encoding_of_ids"):
+        return tokenizer  # type: ignore[return-value]
+    from transformer.hf_tokenizer import HuggingFaceTokenizer
+
+    return HuggingFaceTokenizer(tokenizer)

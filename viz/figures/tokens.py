@@ -1,0 +1,106 @@
+"""The token strip: one button per token, in the direction of the text, with the pieces of one character held together."""
+
+import unicodedata
+from html import escape
+from itertools import groupby
+from typing import Protocol
+
+from transformer.messages import message
+
+
+class Encoded(Protocol):
+    """What is needed of an `Encoding` (see `transformer/tokenizer.py`)."""
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    spans: tuple[tuple[int, int] | None, ...]
+    bytes: tuple[bytes, ...]
+    special: tuple[bool, ...]
+    words: tuple[int | None, ...]
+    groups: tuple[int, ...]
+    text: str | None
+
+
+def token_strip(encoding: Encoded, *, selected: int | None = None, language: str = "en") -> str:
+    """HTML of all tokens: readable token above its id, words underlined together, special tokens and padding marked.
+
+    Tokens that share one character (a grapheme: "👩‍👩‍👧", "ṩ") stand under that character. Each button carries
+    `data-token`, its index. A text that begins right to left is laid out right to left.
+    """
+    direction = "rtl" if reads_right_to_left(encoding.text or "".join(encoding.tokens)) else "ltr"
+    clusters = [list(part) for _, part in groupby(range(len(encoding.ids)), key=lambda index: encoding.groups[index])]
+    words = groupby(clusters, key=lambda cluster: (encoding.words[cluster[0]], *_alone(encoding, cluster)))
+    parts = "".join(_word(encoding, list(part), selected, language) for _, part in words)
+    label = escape(message("figure.tokens.label", language, count=len(encoding.ids)))
+    return f'<div class="stt-strip" role="group" aria-label="{label}" dir="{direction}">{parts}</div>'
+
+
+def reads_right_to_left(text: str) -> bool:
+    """Whether the first letter with a direction is Arabic, Hebrew or another right-to-left one (Unicode UAX 9, rule P2)."""
+    strong = (unicodedata.bidirectional(character) for character in text)
+    return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
+
+
+def _alone(encoding: Encoded, cluster: list[int]) -> tuple[int, ...]:
+    """Tokens that belong to no word stand by themselves."""
+    return () if encoding.words[cluster[0]] is not None else (cluster[0],)
+
+
+def _word(encoding: Encoded, clusters: list[list[int]], selected: int | None, language: str) -> str:
+    inside = "".join(_cluster(encoding, cluster, selected, language) for cluster in clusters)
+    several = sum(map(len, clusters)) > 1
+    return f'<span class="stt-word{" stt-word-several" if several else ""}">{inside}</span>'
+
+
+def _cluster(encoding: Encoded, cluster: list[int], selected: int | None, language: str) -> str:
+    buttons = "".join(_button(encoding, index, index == selected, language) for index in cluster)
+    if len(cluster) == 1:
+        return buttons
+    return (
+        f'<span class="stt-grapheme"><span class="stt-whole"><bdi>{escape(_whole(encoding, cluster))}</bdi></span>'
+        f'<span class="stt-pieces">{buttons}</span></span>'
+    )
+
+
+def _whole(encoding: Encoded, cluster: list[int]) -> str:
+    """The characters that the tokens of `cluster` make up together."""
+    spans = [encoding.spans[index] for index in cluster if encoding.spans[index] is not None]
+    if encoding.text is not None and spans:
+        return encoding.text[min(start for start, _ in spans) : max(end for _, end in spans)].strip()
+    return b"".join(encoding.bytes[index] for index in cluster).decode("utf-8", "backslashreplace").strip()
+
+
+def _button(encoding: Encoded, index: int, selected: bool, language: str) -> str:
+    marks = _marks(encoding, index)
+    classes = " ".join(["stt-token", *(f"stt-{mark}" for mark in marks)])
+    title = escape(_title(encoding, index, marks, language))
+    return (
+        f'<button type="button" role="button" tabindex="0" class="{classes}" data-token="{index}" title="{title}"'
+        f' aria-label="{title}" aria-pressed="{"true" if selected else "false"}">'
+        f'<bdi class="stt-token-text">{escape(encoding.tokens[index])}</bdi>'
+        f'<span class="stt-token-id">{encoding.ids[index]}</span></button>'
+    )
+
+
+def _marks(encoding: Encoded, index: int) -> list[str]:
+    padding = getattr(encoding, "padding", ())
+    return [
+        name
+        for name, marked in (
+            ("special", encoding.special[index]),
+            ("padding", index < len(padding) and padding[index]),
+        )
+        if marked
+    ]
+
+
+def _title(encoding: Encoded, index: int, marks: list[str], language: str) -> str:
+    """ "token 3 · · cat · id 2644 · bytes 20 63 61 74 · characters 3–7", and what is special about it."""
+    span, data = encoding.spans[index], encoding.bytes[index]
+    facts = [message("figure.tokens.token", language, index=index, token=encoding.tokens[index], id=encoding.ids[index])]
+    if data:
+        facts.append(message("figure.tokens.bytes", language, bytes=data.hex(" ").upper()))
+    if span is not None:
+        facts.append(message("figure.tokens.span", language, start=span[0], end=span[1]))
+    facts += [message(f"figure.tokens.{mark}", language) for mark in marks]
+    return " | ".join(facts)
