@@ -26,8 +26,8 @@ help:
 
 run:
 	@$(call install,$(VENV),requirements.txt)
-	@case "$(NO_PACKS)" in ""|0) $(PY) -m transformer.packs add smollm2 || echo "Going on without it.";; esac
-	@exec $(PY) app.py --host "$(HOST)" --port "$(PORT)"
+	@$(if $(filter-out 0,$(NO_PACKS)),:,$(PY) -m transformer.packs add smollm2 || echo "Going on without it.")
+	@exec $(PY) app.py --host "$(HOST)" --port "$(PORT)" $(if $(filter-out 0,$(NO_PACKS)),--no-packs)
 
 test:
 	@$(call install,$(VENV),requirements.txt requirements-dev.txt)
@@ -37,6 +37,8 @@ test:
 	$(PY) -m pytest $(ARGS)
 
 bench:
+	@$(call install,$(VENV),requirements.txt)
+	@$(lean_on_main)
 	@$(call install,$(BENCH_VENV),requirements.txt requirements-bench.txt)
 	$(BENCH_VENV)/bin/python -m tests.bench $(ARGS)
 
@@ -45,7 +47,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call install,FOLDER,REQUIREMENTS FILES): a virtual environment that holds them. Nothing is asked of the network when
-# FOLDER/installed already names these very files (by checksum); pip leaves its whole story in FOLDER/pip.log.
+# FOLDER/installed-N already names these very N files (by checksum); a pip that fails leaves its story in FOLDER/pip.log.
 define install
 venv="$(strip $(1))"; stamp="$$venv/installed-$(words $(2))"; want="$$(cat $(2) | cksum)"; \
 if [ "$$(cat "$$stamp" 2>/dev/null)" != "$$want" ] || ! "$$venv/bin/python" -c '' 2>/dev/null; then \
@@ -54,7 +56,7 @@ if [ "$$(cat "$$stamp" 2>/dev/null)" != "$$want" ] || ! "$$venv/bin/python" -c '
   rm -f "$$venv/pip.log"; \
   if "$$venv/bin/python" -m pip install --disable-pip-version-check --log "$$venv/pip.log" \
        $(foreach file,$(2),-r $(file)) 2>/dev/null; \
-  then echo "$$want" > "$$stamp"; \
+  then echo "$$want" > "$$stamp"; rm -f "$$venv/pip.log"; \
   else $(say_why_pip_failed); exit 1; fi; \
 fi
 endef
@@ -76,6 +78,15 @@ if ! "$$venv/bin/python" -m pip --version >/dev/null 2>&1; then \
     $(say_disk_full); \
     echo "$$venv could not be made: $$(echo "$$said" | tail -n 1)" >&2; exit 1; \
   fi; \
+fi
+endef
+
+# The peers' environment sees what .venv has (torch is not installed twice) and keeps to itself what it adds.
+define lean_on_main
+site='import sysconfig; print(sysconfig.get_path("purelib"))'; \
+if ! $(BENCH_VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
+  $(PY) -m venv --clear $(BENCH_VENV) && \
+  "$$PWD/$(PY)" -c "$$site" > "$$($(BENCH_VENV)/bin/python -c "$$site")/main.pth"; \
 fi
 endef
 

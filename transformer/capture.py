@@ -5,6 +5,7 @@ is, so a bare pass costs nothing and visitors in different threads never hear ea
 """
 
 from collections import Counter
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,35 @@ def kind_of(site: str) -> str:
     return "embedding" if ".embed." in site else "logits" if site.endswith(("head.input", "final.norm.output")) else "stream"
 
 
+CONTEXT_CHECK = "check"  # per head and query: context · (1, 1 + 1/d, 1 + 2/d, …), see `context_check`
+_BLOCK = 12_000_000  # floats: above every allocator's limit for memory it gives back, and untouched pages cost nothing
+
+
+class Arena:
+    """Room for a run's copies. Many middle-sized copies between the pass's own short-lived tensors would leave holes in
+    the heap that cost as much as the copies; large blocks do not, and are given back whole with the trace."""
+
+    def __init__(self) -> None:
+        self._block, self._used = torch.empty(0), 0
+
+    def copy(self, tensor: Tensor) -> Tensor:
+        """A contiguous float32 copy of its own: the model may go on to change the tensor in place."""
+        if tensor.numel() < _BLOCK // 200:
+            return tensor.detach().to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+        if self._used + tensor.numel() > len(self._block):
+            self._block, self._used = torch.empty(max(_BLOCK, tensor.numel())), 0
+        room = self._block[self._used : self._used + tensor.numel()].view(tensor.shape)
+        self._used += tensor.numel()
+        return room.copy_(tensor.detach())
+
+
+def context_check(context: Tensor) -> Tensor:
+    """(batch, head, query): one number that tells whether a whole context vector is right. The kernel's context is as
+    large as q; this keeps a 64th of it, and no two of its numbers can be swapped unnoticed."""
+    size = context.shape[-1]
+    return context.float() @ (1 + torch.arange(size, device=context.device) / size)
+
+
 class Recorder:
     """Listens to one pass of one model. `arrays` are batch tensors by site, `calls` the attention calls by site."""
 
@@ -30,6 +60,7 @@ class Recorder:
         self.arrays: dict[str, Tensor] = {}
         self.calls: dict[str, AttentionCall] = {}
         self.masks: dict[str, Tensor] = {}  # given to attentions that we only see from outside
+        self._arena = Arena()
         self._counts: Counter[tuple[nn.Module, str]] = Counter()
 
     def attention(self, module: nn.Module, call: AttentionCall) -> None:
@@ -38,16 +69,10 @@ class Recorder:
             return
         if site in self.calls:
             raise SiteHeardTwice(site=site)
-        kept = {name: _copy(getattr(call, name)) for name in ("query", "key", "value", "context")}
-        self.calls[site] = AttentionCall(
-            **kept,
-            allowed=call.allowed,  # masks and biases are made once per pass, shared by its layers and never written to
-            causal=call.causal,
-            bias=call.bias,
-            scale=call.scale,
-            softcap=call.softcap,
-            sinks=call.sinks,
-        )
+        # The context is not kept: it follows from q, k and v. Masks and biases are made once per pass, shared by its
+        # layers and never written to.
+        kept = {name: self._arena.copy(getattr(call, name)) for name in ("query", "key", "value")}
+        self.calls[site] = replace(call, **kept, context=context_check(call.context))
 
     def entering(self, module: nn.Module, tensor: Tensor, mask: Tensor | None) -> None:
         nth = self._counts[module, "input"]
@@ -68,12 +93,7 @@ class Recorder:
             return
         if site in self.arrays:
             raise SiteHeardTwice(site=site)
-        self.arrays[site] = _copy(tensor)
-
-
-def _copy(tensor: Tensor) -> Tensor:
-    """A float32 copy of its own: the model may go on to change the tensor in place."""
-    return tensor.detach().to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+        self.arrays[site] = self._arena.copy(tensor)
 
 
 def _mask_among(values: tuple[object, ...]) -> Tensor | None:

@@ -66,12 +66,12 @@ class ModelConfig:
 
 
 def _check_choices(config: ModelConfig) -> None:
-    """The words are ones we know. `expected` and `got` are formulas, so they read the same in every language."""
+    """The words are ones we know. `expected` and `got` hold signs, no words: they read the same in any language."""
     choices = {"norm": NormPlace, "norm_kind": NormKind, "positions": PositionKind, "activation": ActivationKind}
     for name, kind in choices.items():
         known, got = get_args(kind), getattr(config, name)
         if got not in known:
-            raise ShapesDoNotFit(expected=f"{name} ∈ {{{', '.join(known)}}}", got=f"{name} = {got!r}")
+            raise ShapesDoNotFit(what=name, expected=f"{{{', '.join(known)}}}", got=repr(got))
 
 
 def _check_sizes(config: ModelConfig) -> None:
@@ -80,38 +80,36 @@ def _check_sizes(config: ModelConfig) -> None:
         size = getattr(config, name)
         left_out = size is None and name in ("n_kv_heads", "d_head", "d_ff")
         if not left_out and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
-            raise ShapesDoNotFit(expected=f"{name} ∈ {{1, 2, 3, …}}", got=f"{name} = {size!r}")
+            raise ShapesDoNotFit(what=name, expected="{1, 2, 3, …}", got=repr(size))
 
 
 def _check_heads(config: ModelConfig) -> None:
     """d_model = n_heads · d_head unless d_head was chosen freely, and every key head serves as many query heads."""
     if config.d_head is None and config.d_model % config.n_heads:
         raise ShapesDoNotFit(
-            expected=f"n_heads ∈ {_divisors(config.d_model)} (d_model = {config.d_model})",
-            got=f"n_heads = {config.n_heads}",
+            what="n_heads", expected=f"{_divisors(config.d_model)} (d_model = {config.d_model})", got=config.n_heads
         )
     if config.n_heads % config.kv_heads:
         raise ShapesDoNotFit(
-            expected=f"n_kv_heads ∈ {_divisors(config.n_heads)} (n_heads = {config.n_heads})",
-            got=f"n_kv_heads = {config.n_kv_heads}",
+            what="n_kv_heads", expected=f"{_divisors(config.n_heads)} (n_heads = {config.n_heads})", got=config.kv_heads
         )
 
 
 def _check_pairs(config: ModelConfig) -> None:
     """Rotary and sinusoidal positions work on pairs of dimensions."""
     if config.positions == "rotary" and config.head_size % 2:
-        raise ShapesDoNotFit(expected="d_head ∈ {2, 4, 6, …} (rotary)", got=f"d_head = {config.head_size}")
+        raise ShapesDoNotFit(what="d_head", expected="{2, 4, 6, …} (rotary)", got=config.head_size)
     if config.positions == "sinusoidal" and config.d_model % 2:
-        raise ShapesDoNotFit(expected="d_model ∈ {2, 4, 6, …} (sinusoidal)", got=f"d_model = {config.d_model}")
+        raise ShapesDoNotFit(what="d_model", expected="{2, 4, 6, …} (sinusoidal)", got=config.d_model)
 
 
 def _check_numbers(config: ModelConfig) -> None:
     if not config.norm_eps > 0:
-        raise ShapesDoNotFit(expected="norm_eps > 0", got=f"norm_eps = {config.norm_eps}")
+        raise ShapesDoNotFit(what="norm_eps", expected="> 0", got=config.norm_eps)
     if not config.rotary_base > 1:
-        raise ShapesDoNotFit(expected="rotary_base > 1", got=f"rotary_base = {config.rotary_base}")
+        raise ShapesDoNotFit(what="rotary_base", expected="> 1", got=config.rotary_base)
     if not 0 <= config.dropout < 1:
-        raise ShapesDoNotFit(expected="0 ≤ dropout < 1", got=f"dropout = {config.dropout}")
+        raise ShapesDoNotFit(what="dropout", expected="[0, 1)", got=config.dropout)
 
 
 def _divisors(number: int) -> str:

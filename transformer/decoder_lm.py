@@ -119,16 +119,17 @@ class DecoderLM(nn.Module):
 
     def _check_input(self, input_ids: Tensor, position_ids: Tensor) -> None:
         """Say what does not fit before torch does in words about index kernels."""
-        if position_ids.shape not in (input_ids.shape, (1, input_ids.shape[1])):
-            raise ShapesDoNotFit(expected=f"position_ids {tuple(input_ids.shape)}", got=f"{tuple(position_ids.shape)}")
+        shape, got = tuple(input_ids.shape), tuple(position_ids.shape)
+        if got not in (shape, (1, shape[1])):
+            raise ShapesDoNotFit(what="position_ids", expected=shape, got=got)
         if int(position_ids.min()) < 0:  # a table would count it from its end, without a word
-            raise ShapesDoNotFit(expected="position_ids ≥ 0", got=f"{int(position_ids.min())}")
+            raise ShapesDoNotFit(what="position_ids", expected="≥ 0", got=int(position_ids.min()))
         needed = int(position_ids.max()) + 1
         if needed > self.config.max_positions:
-            raise TooManyTokens(limit=self.config.max_positions, got=needed)
+            raise TooManyTokens(got=needed, limit=self.config.max_positions, model=type(self).__name__)
         outside = input_ids[(input_ids < 0) | (input_ids >= self.config.vocab_size)]
         if outside.numel():
-            raise UnknownToken(token=int(outside[0]), last=self.config.vocab_size - 1)
+            raise UnknownToken(id=int(outside[0]), largest=self.config.vocab_size - 1)
 
 
 def count_positions(input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
@@ -139,9 +140,9 @@ def count_positions(input_ids: Tensor, attention_mask: Tensor | None = None) -> 
     """
     shape = tuple(input_ids.shape)
     if len(shape) != 2 or 0 in shape or input_ids.is_floating_point():
-        raise ShapesDoNotFit(expected="input_ids (batch, position) ∈ ℤ", got=f"{shape} {input_ids.dtype}")
+        raise ShapesDoNotFit(what="input_ids", expected="(batch, position) ∈ ℤ", got=f"{shape} {input_ids.dtype}")
     if attention_mask is not None and attention_mask.shape != shape:
-        raise ShapesDoNotFit(expected=f"attention_mask {shape}", got=f"{tuple(attention_mask.shape)}")
+        raise ShapesDoNotFit(what="attention_mask", expected=shape, got=tuple(attention_mask.shape))
     real = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
     return (real.cumsum(-1) - 1).clamp(min=0)  # (batch, position)
 

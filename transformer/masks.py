@@ -29,7 +29,7 @@ def sliding_window(
 ) -> Tensor:
     """Causal, and only the last `width` keys, itself included (Jiang et al. 2023, Mistral 7B). Returns (query, key)."""
     if width < 1:
-        raise ShapesDoNotFit(expected="width ≥ 1", got=f"width = {width}")
+        raise ShapesDoNotFit(what="width", expected="≥ 1", got=width)
     query, key = _grid(n_queries, n_keys, device)
     return (key <= query) & (key > query - width)  # (query, key)
 
@@ -37,7 +37,7 @@ def sliding_window(
 def prefix(n_tokens: int, length: int, *, device: torch.device | None = None) -> Tensor:
     """The first `length` tokens are seen by all, the rest is causal (Raffel et al. 2020). Returns (query, key)."""
     if not 0 <= length <= n_tokens:
-        raise ShapesDoNotFit(expected=f"0 ≤ length ≤ {n_tokens}", got=f"length = {length}")
+        raise ShapesDoNotFit(what="length", expected=f"0 … {n_tokens}", got=length)
     query, key = _grid(n_tokens, None, device)
     return (key <= query) | (key < length)  # (query, key)
 
@@ -45,7 +45,7 @@ def prefix(n_tokens: int, length: int, *, device: torch.device | None = None) ->
 def padding(attention_mask: Tensor) -> Tensor:
     """Nobody looks at padding. Takes (batch, key) with 1 = real token, returns (batch, 1, 1, key)."""
     if attention_mask.dim() != 2:
-        raise ShapesDoNotFit(expected="attention_mask (batch, key)", got=f"{tuple(attention_mask.shape)}")
+        raise ShapesDoNotFit(what="attention_mask", expected="(batch, key)", got=tuple(attention_mask.shape))
     return attention_mask.bool()[:, None, None, :]  # (batch, 1, 1, key)
 
 
@@ -61,7 +61,7 @@ def _grid(n_queries: int, n_keys: int | None, device: torch.device | None) -> tu
     """The position of every query, as a column, and of every key, as a row."""
     n_keys = n_queries if n_keys is None else n_keys
     if n_keys < n_queries:
-        raise ShapesDoNotFit(expected=f"n_keys ≥ {n_queries} (n_queries = {n_queries})", got=f"n_keys = {n_keys}")
+        raise ShapesDoNotFit(what="n_keys", expected=f"≥ {n_queries} (n_queries = {n_queries})", got=n_keys)
     query = torch.arange(n_keys - n_queries, n_keys, device=device)[:, None]  # (query, 1)
     key = torch.arange(n_keys, device=device)[None, :]  # (1, key)
     return query, key

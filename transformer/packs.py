@@ -35,6 +35,8 @@ from transformer.pack_steps import (
     unpack,
 )
 
+__all__ = ["PACKS", "Pack", "PackNotMade", "Progress", "add", "find", "home", "installed", "pack_folder", "remove"]
+
 FORMAT = 1  # counts up when the conversion changes; a folder of an older one counts as not installed
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 _MINILM_FILES = ("config.json", "model.safetensors", *_TOKENIZER_FILES, "README.md")
@@ -215,12 +217,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _add_lines(chosen: argparse.Namespace) -> Iterator[str]:
-    """One line per stage, and one per quarter of it: as readable in a log file as in a terminal."""
+    """One line per stage, and one per quarter of the slow ones: as readable in a log file as in a terminal."""
     if not installed(chosen.name):
         yield find(chosen.name).cost(chosen.language)
     told = ("", -1)
     for progress in add(chosen.name):
-        now = (progress.stage, 4 * progress.done // max(progress.total, 1))
+        slow = progress.stage in ("download", "convert")
+        now = (progress.stage, 4 * progress.done // max(progress.total, 1) if slow else 0)
         if now != told:
             yield progress.text(chosen.language)
         told = now
@@ -239,7 +242,8 @@ def _remove_lines(chosen: argparse.Namespace) -> Iterator[str]:
 
 
 def _language_of_terminal() -> str:
-    return "zh" if (locale.getlocale()[0] or "").startswith(("zh", "Chinese")) else "en"
+    spoken = os.environ.get("LC_ALL") or os.environ.get("LANG") or locale.getlocale()[0] or ""  # the last on Windows
+    return "zh" if spoken.startswith(("zh", "Chinese")) else "en"
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def sinusoidal_table(n_positions: int, d_model: int, base: float = 10000.0) -> T
     Returns (position, d_model) float32. Raises `ShapesDoNotFit` if d_model is odd: the last sine would lack a cosine.
     """
     if d_model % 2:
-        raise ShapesDoNotFit(expected="d_model ∈ {2, 4, 6, …}", got=f"d_model = {d_model}")
+        raise ShapesDoNotFit(what="d_model", expected="{2, 4, 6, …}", got=d_model)
     position = torch.arange(n_positions, dtype=torch.float64)[:, None]  # (position, 1)
     even = torch.arange(0, d_model, 2, dtype=torch.float64)  # (pair,), the 2i of the formula
     angle = position / base ** (even / d_model)  # (position, pair)
@@ -77,7 +77,7 @@ class Rotary(nn.Module):
     def __init__(self, d_head: int, base: float = 10000.0) -> None:
         super().__init__()
         if d_head % 2:
-            raise ShapesDoNotFit(expected="d_head ∈ {2, 4, 6, …}", got=f"d_head = {d_head}")
+            raise ShapesDoNotFit(what="d_head", expected="{2, 4, 6, …}", got=d_head)
         self.frequency: Tensor
         even = torch.arange(0, d_head, 2, dtype=torch.float32)  # (pair,)
         self.register_buffer("frequency", 1.0 / base ** (even / d_head), persistent=False)

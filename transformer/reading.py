@@ -5,8 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from transformer.parts import Part
 from transformer.probe import Evidence, Heard
-from transformer.recognise import feed_forward_part, head_part, is_linear, linear_part, looks_like_norm, norm_part, same, to_numpy
+from transformer.recognise import (
+    feed_forward_part,
+    head_part,
+    is_linear,
+    linear_part,
+    looks_like_norm,
+    norm_part,
+    same,
+    to_numpy,
+)
 from transformer.structure import Box, Plan, Stack, Structure
 from transformer.wiring import BlockWiring, Event, Term, block_of, explain, read_block
 
@@ -119,14 +129,22 @@ class Reader:
         if event.place in ("self", "cross"):
             out = wiring.output_projections.get(event.place)
             giver = out or event.heard
-            self.plan.outputs[giver.module, giver.nth] = f"{site}.output"
-            if out is not None and (part := linear_part(out.module)) is not None:
-                self._add_part(f"{site}.projection", part, f"{site}.merged", f"{site}.output")
+            part = linear_part(out.module) if out is not None and event.heard.attention is not None else None
+            self._plan_output(f"{site}.projection", part, (f"{site}.merged", f"{site}.output"), giver)
             return
-        self.plan.outputs[event.heard.module, event.heard.nth] = f"{site}.output"
         self._plan_input(f"{site}.input", prefix, event)
-        part = norm_part(event.heard) if event.place.startswith("norm") else feed_forward_part(event.ups, event.heard)
-        self._add_part(site, part, f"{site}.input", f"{site}.output")
+        if event.place.startswith("norm"):
+            self.plan.outputs[event.heard.module, event.heard.nth] = f"{site}.output"
+            self._add_part(site, norm_part(event.heard), f"{site}.input", f"{site}.output")
+        else:
+            part = feed_forward_part(event.ups, event.heard)
+            self._plan_output(site, part, (f"{site}.input", f"{site}.output"), event.heard)
+
+    def _plan_output(self, name: str, part: Part | None, ends: tuple[str, str], giver: Heard) -> None:
+        """What a sub-layer adds follows from its input where its formula is known; only otherwise it is kept."""
+        self._add_part(name, part, *ends)
+        if part is None:
+            self.plan.outputs[giver.module, giver.nth] = ends[1]
 
     def _plan_input(self, site: str, prefix: str, event: Event) -> None:
         """What enters a norm or feed-forward: kept, unless it is one of the arrays that are kept anyway."""
@@ -158,11 +176,11 @@ class Reader:
             if len(leaves) > 2 and [term.site for term in event.enters_from or ()] == leaves[:-1]:
                 self.plan.aliases[f"{prefix}.resid.middle"] = f"{prefix}.{event.place}.input"
 
-    def _add_part(self, name: str, part: object, enters: str, leaves: str) -> None:
+    def _add_part(self, name: str, part: Part | None, enters: str, leaves: str) -> None:
         if part is None:
             self.plan.lacks[name] = "lack.formula_unknown"
             return
-        self.plan.parts[name] = part  # type: ignore[assignment]
+        self.plan.parts[name] = part
         self.plan.part_inputs[name] = (enters, leaves)
 
     def _join_blocks(self, stack: str, calls: list[Heard]) -> None:

@@ -36,10 +36,12 @@ def linear_part(module: nn.Module) -> LinearPart | None:
 
 
 def is_linear(one: Heard) -> bool:
-    """Whether W · x + b with the module's weight is what it gave."""
+    """Whether W · x + b with the module's weight is what it gave. torch's own linear layer is taken at its word."""
     part = linear_part(one.module)
     if part is None or one.input is None or one.output is None or one.input.shape[-1] != part.weight.shape[1]:
         return False
+    if type(one.module) is nn.Linear:
+        return True
     return one.output.shape[-1] == part.weight.shape[0] and same(part(to_numpy(one.input)), to_numpy(one.output))
 
 
@@ -67,29 +69,36 @@ def _norm_candidates(module: nn.Module) -> Iterator[NormPart]:
 
 
 def feed_forward_part(ups: Sequence[Heard], down: Heard) -> FeedForwardPart | None:
-    """Which activation, and whether gated, from the one or two matrices before `down`."""
+    """Which activation, and whether gated, told from what the one or two matrices before `down` gave."""
     assert down.input is not None
     wanted, down_part = to_numpy(down.input), linear_part(down.module)
-    if not ups or down_part is None:
+    if down_part is None:
         return None
-    x = to_numpy(ups[0].input) if ups[0].input is not None else None
-    for gate, up in _gate_and_up(ups, wanted.shape[-1]):
-        for name in ACTIVATIONS:
-            part = FeedForwardPart(up, down_part, name, gate)
-            if x is not None and up.weight.shape[0] == wanted.shape[-1] and same(part.hidden(x), wanted):
-                return part
+    for (gate, gate_out), (up, up_out) in _gates_and_ups(ups, wanted.shape[-1]):
+        for name, act in ACTIVATIONS.items():
+            hidden = act(up_out) if gate is None else act(gate_out) * up_out
+            if same(hidden, wanted):
+                return FeedForwardPart(up, down_part, name, gate)
     return None
 
 
-def _gate_and_up(ups: Sequence[Heard], d_ff: int) -> Iterator[tuple[LinearPart | None, LinearPart]]:
-    parts = [part for one in ups if (part := linear_part(one.module)) is not None]
-    if len(parts) == 1 and parts[0].weight.shape[0] == 2 * d_ff:  # gate and up in one matrix, in either order
-        first, second = (_rows(parts[0], slice(0, d_ff)), _rows(parts[0], slice(d_ff, None)))
-        yield from ((first, second), (second, first))
-    elif len(parts) == 1:
-        yield None, parts[0]
-    elif len(parts) == 2 and parts[0].weight.shape == parts[1].weight.shape:
-        yield from ((parts[0], parts[1]), (parts[1], parts[0]))
+_Half = tuple[LinearPart | None, Array]
+
+
+def _gates_and_ups(ups: Sequence[Heard], d_ff: int) -> Iterator[tuple[_Half, tuple[LinearPart, Array]]]:
+    """The matrices that may be gate and up, each with what it gave."""
+    halves = [
+        (part, to_numpy(one.output).astype(np.float64))
+        for one in ups
+        if one.output is not None and (part := linear_part(one.module)) is not None
+    ]
+    if len(halves) == 1 and halves[0][1].shape[-1] == 2 * d_ff:  # gate and up in one matrix
+        (part, out), cut = halves[0], (slice(0, d_ff), slice(d_ff, None))
+        halves = [(_rows(part, rows), out[..., rows]) for rows in cut]
+    if len(halves) == 1:
+        yield (None, halves[0][1]), halves[0]
+    elif len(halves) == 2 and halves[0][1].shape == halves[1][1].shape:
+        yield from ((halves[0], halves[1]), (halves[1], halves[0]))
 
 
 def _rows(part: LinearPart, rows: slice) -> LinearPart:

@@ -50,41 +50,53 @@ def replay(trace: Trace) -> tuple[Seal, ...]:
 
 def seal(trace: Trace, site: str, head: int | None = None) -> Seal:
     """The seal of one view: an attention ("decoder.3.self", one head or all), a part ("decoder.3.ffn"), a sum
-    ("decoder.3.resid.after") or "logits". Raises NoSuchSite where nothing of that name can be recomputed."""
+    ("decoder.3.resid.after") or "logits". Raises NoSuchSite where nothing of that name can be recomputed.
+
+    What a part gives is not always kept; then the seal is that of the sum (or norm) it goes into, which is.
+    """
     if site in trace.attention:
         return seal_attention(trace, site, head)
     if site == "logits":
         site = next((name for name, (_, leaves) in trace.part_inputs.items() if leaves == "logits"), site)
     if site in trace.parts:
-        return _seal_part(trace, site)
+        leaves = trace.part_inputs[site][1]
+        return _seal_part(trace, site) if _is_kept(trace, leaves) else _seal_downstream(trace, leaves)
     if site in trace.sums:
         return _seal_sum(trace, site)
     raise NoSuchSite(site=site, sites=", ".join([*trace.attention, *trace.parts, *trace.sums]))
 
 
+def _is_kept(trace: Trace, site: str) -> bool:
+    return site == "logits" or trace.resolve(site) in trace.arrays
+
+
+def _seal_downstream(trace: Trace, leaves: str) -> Seal:
+    """The seal of what was made from an array that is not kept."""
+    total = next((site for site, terms in trace.sums.items() if leaves in terms and _is_kept(trace, site)), None)
+    if total is not None:
+        return _seal_sum(trace, total)
+    user = next((name for name, (enters, _) in trace.part_inputs.items() if trace.resolve(enters) == leaves), None)
+    if user is None:
+        raise NoSuchSite(site=leaves, sites=", ".join([*trace.attention, *trace.parts, *trace.sums]))
+    return _seal_part(trace, user)
+
+
 def seal_attention(trace: Trace, site: str, head: int | None = None) -> Seal:
-    """softmax(q·k) · v from the recorded q, k, v against the context that torch's kernel gave."""
+    """softmax(q·k) · v from the recorded q, k, v against the check number of the context that torch's kernel gave."""
     how = trace.attention[site]
     heads = range(how.heads) if head is None else [head]
     if how.weights is not None:  # nothing but weights was handed out: rows must sum to 1
         sums = np.stack([how.weights[h].sum(-1) for h in heads])
         return compare(f"{site}.weights", np.ones_like(sums), sums)
-    recomputed = np.stack([attended(trace, site, h) for h in heads])
-    return compare(f"{site}.context", recomputed, trace[f"{site}.context"][list(heads)])
-
-
-def attended(trace: Trace, site: str, head: int, rows: int = 256) -> Array:
-    """(query, d_value): weights · v of one head, some rows at a time so that long texts cost no whole map."""
-    how, n_query = trace.attention[site], trace[f"{site}.q"].shape[1]
-    values = trace[f"{site}.v"][head * how.kv_heads // how.heads].astype(np.float64)
-    pieces = [trace.weights(site, head, slice(start, start + rows)) @ values for start in range(0, n_query, rows)]
-    return np.concatenate(pieces)
+    size = trace[f"{site}.v"].shape[-1]
+    checks = np.stack([trace.context(site, h) @ (1 + np.arange(size) / size) for h in heads])
+    return compare(f"{site}.check", checks, trace[f"{site}.check"][list(heads)])
 
 
 def _seals(trace: Trace) -> Iterator[Seal]:
     yield from (seal_attention(trace, site) for site in trace.attention)
     yield from (_seal_part(trace, name) for name in trace.parts if _has_ends(trace, name))
-    yield from (_seal_sum(trace, site) for site in trace.sums if _has(trace, site, *trace.sums[site]))
+    yield from (_seal_sum(trace, site) for site, terms in trace.sums.items() if _has(trace, site, *terms))
 
 
 def _has(trace: Trace, *sites: str) -> bool:
@@ -93,7 +105,7 @@ def _has(trace: Trace, *sites: str) -> bool:
 
 def _has_ends(trace: Trace, name: str) -> bool:
     enters, leaves = trace.part_inputs[name]
-    return _has(trace, enters) and (_has(trace, leaves) if leaves != "logits" else trace.top is not None)
+    return _has(trace, enters) and (_is_kept(trace, leaves) if leaves != "logits" else trace.top is not None)
 
 
 def _seal_part(trace: Trace, name: str) -> Seal:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.capture import EVERYTHING, Recorder, kind_of
+from transformer.capture import CONTEXT_CHECK, EVERYTHING, Recorder, kind_of
 from transformer.errors import EmptyText, MissingTarget, NoTokenizer, ShapesDoNotFit, TooManyTokens, UnknownToken
 from transformer.listening import AttentionCall, listening
 from transformer.parts import Array
@@ -121,7 +121,7 @@ def _padded(
 def _encoding_of_ids(model: LoadedModel, ids: Sequence[int], padding: list[bool]) -> Encoding:
     wrong = next((one for one in ids if not 0 <= one < model.vocab_size), None)
     if wrong is not None:
-        raise UnknownToken(id=wrong, vocab_size=model.vocab_size)
+        raise UnknownToken(token=wrong, last=model.vocab_size - 1)
     if model.tokenizer is None:
         return Encoding.from_ids(ids, padding=padding)
     return model.tokenizer.encoding_of_ids(ids, padding)
@@ -205,7 +205,7 @@ def _trace(
             continue
         arrays |= {f"{site}.{name}": getattr(call, full)[row].numpy() for name, full in _KEPT.items()}
         attention[site] = _how(call, row)
-    lacks |= {kind: "lack.not_recorded" for kind in EVERYTHING - wanted}
+    lacks |= dict.fromkeys(EVERYTHING - wanted, "lack.not_recorded")
     return Trace(
         key=trace_key(model, encodings, wanted),
         model=model.name,
@@ -223,7 +223,7 @@ def _trace(
     )
 
 
-_KEPT = {"q": "query", "k": "key", "v": "value", "context": "context"}
+_KEPT = {"q": "query", "k": "key", "v": "value", CONTEXT_CHECK: "context"}
 
 
 def _row(tensor: Tensor, row: int, length: int) -> Array:

@@ -1,8 +1,8 @@
 """A `Trace`: everything one run of one text said, as NumPy arrays without a batch axis.
 
-Sites are named `stack.layer.place.part` ("decoder.9.self.weights"). Kept are q, k, v, the context, the mask in its
-smallest form and the streams; attention maps, statistics and hidden values follow from these by their formula and are
-computed when somebody looks, one head (or some rows) at a time.
+Sites are named `stack.layer.place.part` ("decoder.9.self.weights"). Kept are q, k, v, the mask in its smallest
+form and the streams; attention maps, statistics, hidden values and what a part added follow from these by their formula
+and are computed when somebody looks, one head (or some rows) at a time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,6 +21,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "q": ("head", "query", "d_head"),
     "k": ("kv_head", "key", "d_head"),
     "v": ("kv_head", "key", "d_value"),
+    "check": ("head", "query"),
     "context": ("head", "query", "d_value"),
     "bias": ("head", "query", "key"),
     "allowed": ("query", "key"),
@@ -42,7 +43,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "segment": ("position", "d_model"),
     "sum": ("position", "d_model"),
 }
-_MAPS = ("scores", "masked", "weights")
+_MAPS = ("scores", "masked", "weights", "context")
 _OF_NORM = ("normalized", "mean", "std")
 LOWEST = np.finfo(np.float32).min
 
@@ -106,18 +107,20 @@ class Trace:
     @cached_property
     def sites(self) -> tuple[str, ...]:
         """All names that `trace[...]` answers to."""
-        kept = [*self.arrays, *(alias for alias, site in self.aliases.items() if self._resolve(site) in self.arrays)]
+        kept = [*self.arrays, *(alias for alias, site in self.aliases.items() if self.resolve(site) in self.arrays)]
         return tuple(dict.fromkeys([*kept, *self._computed_sites(), *(("logits", "logits.ids", "logits.logsumexp") if self.top else ())]))
 
     def _computed_sites(self) -> Iterator[str]:
         for site, how in self.attention.items():
-            parts = ("weights", "allowed") if how.weights is not None else ("scores", "masked", "weights", "allowed", "merged")
+            parts = ("weights", "allowed") if how.weights is not None else ("scores", "masked", "weights", "allowed", "context", "merged")
             yield from (f"{site}.{part}" for part in parts if part != "allowed" or self._knows_mask(site))
             if how.bias is not None:
                 yield f"{site}.bias"
         for name, part in self.parts.items():
-            if isinstance(part, NormPart | FeedForwardPart) and self._resolve(f"{name}.input") in self.arrays:
-                yield from (f"{name}.{p}" for p in (_OF_NORM if isinstance(part, NormPart) else ("hidden",)))
+            if isinstance(part, NormPart | FeedForwardPart) and self.resolve(f"{name}.input") in self.arrays:
+                yield from (f"{name}.{p}" for p in (_OF_NORM if isinstance(part, NormPart) else ("hidden", "output")))
+            elif name.endswith(".projection") and f"{name.removesuffix('.projection')}.q" in self.arrays:
+                yield name.removesuffix("projection") + "output"
 
     def _knows_mask(self, site: str) -> bool:
         return f"{site}.allowed" not in self.lacks
@@ -155,11 +158,11 @@ class Trace:
 
     def __getitem__(self, site: str) -> Array:
         """The array of a site; a name that this trace has not is answered with those it has."""
-        if (resolved := self._resolve(site)) in self.arrays:
+        if (resolved := self.resolve(site)) in self.arrays:
             return self.arrays[resolved]
-        if site not in self.sites and self._resolve(site) not in self.sites:
+        if site not in self.sites and self.resolve(site) not in self.sites:
             raise NoSuchSite(site=site, sites=self._nearby(site))
-        place, _, part = self._resolve(site).rpartition(".")
+        place, _, part = self.resolve(site).rpartition(".")
         if site.startswith("logits"):
             return self._top(site)
         if part in _MAPS:
@@ -168,7 +171,8 @@ class Trace:
             return getattr(self, f"_{part}")(place)  # type: ignore[no-any-return]
         return self._of_part(place, part)
 
-    def _resolve(self, site: str) -> str:
+    def resolve(self, site: str) -> str:
+        """The site under which an array is kept: equal arrays are kept once."""
         seen: set[str] = set()
         while site in self.aliases and site not in seen:
             seen.add(site)
@@ -202,6 +206,10 @@ class Trace:
     def weights(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
         """softmax(masked): (query, key), or (head, query, key) for all heads. Forbidden cells are 0."""
         return self._per_head(site, head, lambda h: self._weights(site, h, rows))
+
+    def context(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
+        """weights · v: (query, d_value), or (head, query, d_value)."""
+        return self._per_head(site, head, lambda h: self._context(site, h, rows))
 
     def allowed(self, site: str, head: int = 0, rows: slice = slice(None)) -> Array:
         """(query, key) bool, True = may look."""
@@ -244,6 +252,14 @@ class Trace:
             return how.weights[head, rows]
         return softmax(self._masked(site, head, rows), None if how.sinks is None else float(how.sinks[head]))
 
+    def _context(self, site: str, head: int, rows: slice, at_once: int = 256) -> Array:
+        """Some rows at a time, so that a long text never costs a whole map."""
+        how = self._how(site)
+        v = self.arrays[f"{site}.v"][head * how.kv_heads // how.heads].astype(np.float64)
+        start, stop, _ = rows.indices(self._lengths(f"{site}.q")["query"])
+        steps = [slice(first, min(first + at_once, stop)) for first in range(start, stop, at_once)]
+        return np.concatenate([self._weights(site, head, step) @ v for step in steps])
+
     def _allowed(self, site: str) -> Array:
         return self.allowed(site)
 
@@ -254,9 +270,13 @@ class Trace:
 
     def _merged(self, site: str) -> Array:
         """The heads' contexts side by side, as they enter the output projection: (query, head · d_value)."""
-        return self.arrays[f"{site}.context"].transpose(1, 0, 2).reshape(self._lengths(f"{site}.q")["query"], -1)
+        return self.context(site).transpose(1, 0, 2).reshape(self._lengths(f"{site}.q")["query"], -1)
 
     def _of_part(self, place: str, name: str) -> Array:
+        if f"{place}.projection" in self.parts:
+            return np.asarray(self.parts[f"{place}.projection"](self._merged(place)), dtype=np.float32)  # type: ignore[operator]
+        if name == "output":
+            return np.asarray(self.parts[place](self[f"{place}.input"]), dtype=np.float32)  # type: ignore[operator]
         part, x = self.parts[place], self[f"{place}.input"]
         return np.asarray(getattr(part, name)(x), dtype=np.float32)
 

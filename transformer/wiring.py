@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-
 from torch import Tensor
 
 from transformer.parts import Array

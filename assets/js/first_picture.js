@@ -54,7 +54,7 @@ stt.firstPicture = (canvas, fig, width, height) => {
   const labelled = (axis) => axis.spec.visible !== false && axis.spec.showticklabels !== false && axis.spec.tickvals && axis.spec.ticktext;
   const margin = { l: 80, r: 80, t: 100, b: 80, ...(layout.margin || {}) };
   const labelWidth = (axis) => { const f = font(axis.spec.tickfont); return { size: f.size, widest: Math.max(0, ...axis.spec.ticktext.map((t) => pen.measureText(plain(t)).width)) }; };
-  const titleRoom = (axis) => (axis.spec.title?.text ? (axis.spec.title.standoff || 8) + (axis.spec.title.font?.size || 14) * 1.3 : 0);
+  const titleRoom = (axis) => (axis.spec.title?.text ? (axis.spec.title.standoff || 8) + (axis.spec.title.font?.size || 14) * (axis.letter === "x" ? 1.3 : 0.55) : 0);
   const SIDES = { left: "l", right: "r", top: "t", bottom: "b" };
   // Vertical axes first: what they take decides whether labels along x still fit side by side.
   for (const axis of Object.values(axes).sort((a, b) => (a.letter < b.letter ? 1 : -1))) {
@@ -62,7 +62,7 @@ stt.firstPicture = (canvas, fig, width, height) => {
     const { size, widest } = labelWidth(axis), count = axis.spec.ticktext.length;
     const room = (width - margin.l - margin.r) * (axis.domain[1] - axis.domain[0]) / Math.max(1, count);
     axis.upright = axis.letter === "x" && (axis.spec.tickangle === -90 || (axis.spec.autotickangles && widest + 6 > room));
-    const across = axis.letter === "y" || axis.upright ? widest + (axis.spec.ticklabelstandoff || 0) + 4 : size * 1.3 + 2;
+    const across = axis.letter === "y" || axis.upright ? widest + (axis.spec.ticklabelstandoff || 0) + (axis.upright ? 4 : 8) : size * 1.3 + 2;
     axis.across = across;
     if (axis.spec.automargin) margin[SIDES[axis.side]] = Math.max(margin[SIDES[axis.side]], across + titleRoom(axis) + 2);
   }
@@ -129,12 +129,16 @@ stt.firstPicture = (canvas, fig, width, height) => {
       pen.restore();
       gaps(trace, columns, rows, [x0, x1], [y0, y1]);
     }
+    const texts = trace.text ? trace.text.flat() : null;
     if (!trace.texttemplate) return;
-    font(trace.textfont);
+    // Type shrinks until the widest number fits its cell.
+    const wordy = (i) => (texts ? plain(texts[i]) : format(values[i], trace.texttemplate)), { size } = font(trace.textfont);
+    const widest = Math.max(1, ...Array.from(values, (_, i) => pen.measureText(wordy(i)).width)), cell = Math.abs(ax.to(x.step) - ax.to(0)) - (trace.xgap || 0);
+    font({ ...trace.textfont, size: Math.min(size, (size * (cell - 4)) / widest) });
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     for (let i = 0; i < rows * columns; i++) if (!Number.isNaN(values[i])) {
-      pen.fillText(format(values[i], trace.texttemplate), ax.to(x.start + (i % columns) * x.step), ay.to(y.start + Math.floor(i / columns) * y.step));
+      pen.fillText(wordy(i), ax.to(x.start + (i % columns) * x.step), ay.to(y.start + Math.floor(i / columns) * y.step));
     }
   }
   function gaps(trace, columns, rows, [x0, x1], [y0, y1]) {
@@ -148,7 +152,9 @@ stt.firstPicture = (canvas, fig, width, height) => {
       const at = place.length ? +place[i] : i, half = (trace.width?.[i] ?? trace.width ?? thick) / 2;
       const [x0, x1, y0, y1] = trace.orientation === "h" ? [ax.to(0), ax.to(long[i]), ay.to(at - half), ay.to(at + half)] : [ax.to(at - half), ax.to(at + half), ay.to(0), ay.to(long[i])];
       pen.fillStyle = (Array.isArray(colours) ? colours[i] : colours) || base.color;
-      pen.fillRect(Math.min(x0, x1), Math.min(y0, y1), Math.abs(x1 - x0), Math.abs(y1 - y0));
+      pen.beginPath();
+      pen.roundRect(Math.min(x0, x1), Math.min(y0, y1), Math.abs(x1 - x0), Math.abs(y1 - y0), [0, trace.marker?.cornerradius || 0, trace.marker?.cornerradius || 0, 0]);
+      pen.fill();
       if (trace.text === undefined || trace.orientation !== "h") continue;
       font(trace.textfont || trace.outsidetextfont);
       pen.textAlign = "left";
@@ -169,7 +175,17 @@ stt.firstPicture = (canvas, fig, width, height) => {
     }
     if (trace.fill === "toself") { pen.fillStyle = trace.fillpattern ? hatch(trace.fillpattern) : trace.fillcolor || base.color; pen.fill(); }
     if ((trace.line?.width ?? 2) > 0 && /lines/.test(trace.mode || "lines")) { pen.strokeStyle = trace.line?.color || base.color; pen.lineWidth = trace.line?.width ?? 2; pen.stroke(); }
+    if (/markers/.test(trace.mode || "")) dots(trace, ax, ay, x, y);
     pen.restore();
+  }
+  function dots(trace, ax, ay, x, y) {
+    const { color, size = 6 } = trace.marker || {};
+    for (let i = 0; i < x.length; i++) {
+      pen.fillStyle = (Array.isArray(color) ? color[i] : color) || base.color;
+      pen.beginPath();
+      pen.arc(ax.to(x[i]), ay.to(y[i]), size / 2, 0, 7);
+      pen.fill();
+    }
   }
   function hatch({ fgcolor, size = 8, solidity = 0.3 }) {
     const tile = document.createElement("canvas");
@@ -212,7 +228,7 @@ stt.firstPicture = (canvas, fig, width, height) => {
       if (axis.letter === "y") { pen.textAlign = axis.side === "left" ? "right" : "left"; pen.translate(edge + (axis.side === "left" ? -gap : gap), at); }
       else {
         const up = axis.side === "top" ? -1 : 1;
-        pen.translate(at, edge + up * gap);
+        pen.translate(at, edge + up * (axis.upright ? gap + 5 : gap));
         pen.textAlign = axis.upright ? (up < 0 ? "left" : "right") : "center";
         if (axis.upright) pen.rotate(-Math.PI / 2); else pen.textBaseline = up < 0 ? "bottom" : "top";
       }
@@ -223,7 +239,7 @@ stt.firstPicture = (canvas, fig, width, height) => {
   function caption(axis) {
     const title = axis.spec.title?.text ? axis.spec.title : null;
     if (!title || axis.spec.visible === false) return;
-    const { size } = font({ size: 14, ...title.font }), away = (axis.across || 0) + (title.standoff || 8) + size / 2;
+    const { size } = font({ size: 14, ...title.font }), away = (axis.across || 0) - (axis.letter === "y" ? 9 : 0) + (title.standoff || 8) + size / 2;
     pen.save();
     pen.textAlign = "center";
     pen.textBaseline = "middle";

@@ -1,6 +1,6 @@
 // The clickable figure: a first picture at once, plotly.js when it has come; picks by mouse, finger and keyboard.
 // The value is the figure's JSON as one string. layout.meta.select, where there is one, is the grid a selection moves on:
-// {origin: [x, y], pitch: [x, y], size: [x, y], count: [columns, rows], at: [column, row] | null}  (see viz/pages/plot_view.py)
+// {origin: [x, y], pitch: [x, y], size: [x, y], count: [columns, rows], at: [column, row] | null}  (viz/figures/axes.py)
 "use strict";
 stt.plotView = (element, trigger, props, watch) => {
   const host = element.querySelector(".stt-plot");
@@ -44,6 +44,18 @@ stt.plotView = (element, trigger, props, watch) => {
       select(at);
     } else trigger("pick", event);
   }
+  // On a grid the cell is read from the pixel: plotly.js would wait for its own hover first, and skips empty cells.
+  let down = null;
+  const forget = () => { down = null; };
+  function lift(event) {
+    const start = down;
+    down = null;
+    if (!start || !grid() || !plot._fullLayout || Math.hypot(event.clientX - start[0], event.clientY - start[1]) > 5) return;
+    const { xaxis, yaxis } = plot._fullLayout, edge = plot.getBoundingClientRect();
+    const across = event.clientX - edge.left - xaxis._offset, along = event.clientY - edge.top - yaxis._offset;
+    if (across < 0 || along < 0 || across > xaxis._length || along > yaxis._length) return;
+    pick({ x: xaxis.p2l(across), y: yaxis.p2l(along) });
+  }
   function press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !fig) return;
     const { key } = event, step = STEPS[key];
@@ -83,7 +95,7 @@ stt.plotView = (element, trigger, props, watch) => {
         const fresh = !plot._fullLayout;
         const config = { responsive: false, displaylogo: false, displayModeBar: false, ...(fig.config || {}) };
         await Plotly.react(plot, { data: fig.data, layout: fig.layout, frames: fig.frames || [], config });
-        if (fresh) { plot.on("plotly_click", clicked); retire(); }
+        if (fresh) { plot.on("plotly_click", (event) => { if (!grid()) clicked(event); }); retire(); }
         host.dataset.n = 1 + (+host.dataset.n || 0);
       } while (again);
     } finally { busy = false; }
@@ -91,7 +103,8 @@ stt.plotView = (element, trigger, props, watch) => {
   function clicked(event) {
     const point = event.points && event.points[0];
     if (!point) return;
-    pick({ curve: point.curveNumber, x: point.x, y: point.y, z: point.z ?? null, point: point.pointIndex ?? point.pointNumber ?? null });
+    const place = point.pointIndex ?? point.pointNumber ?? null, custom = [point.customdata ?? null].flat()[0];
+    pick({ curve: point.curveNumber, x: point.x, y: point.y, z: point.z ?? null, point: place, custom });
   }
   async function takeOver() {
     try { Plotly = await stt.plotly(); } catch (error) { console.error(error); return; } // the first picture stays
@@ -117,9 +130,14 @@ stt.plotView = (element, trigger, props, watch) => {
   function leave() {
     resizer.disconnect();
     document.removeEventListener("stt-theme", retheme);
+    document.removeEventListener("pointerup", lift, true);
+    document.removeEventListener("pointercancel", forget, true);
     if (plot._fullLayout) Plotly.purge(plot);
   }
   host.addEventListener("keydown", press);
+  plot.addEventListener("pointerdown", (event) => { down = event.isPrimary && event.button === 0 ? [event.clientX, event.clientY] : null; }, true);
+  document.addEventListener("pointerup", lift, true); // plotly.js lays a cover over the page while a button is down
+  document.addEventListener("pointercancel", forget, true);
   canvas.addEventListener("click", (event) => {
     const found = first && first(event.offsetX, event.offsetY);
     if (found) pick(found);

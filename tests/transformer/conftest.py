@@ -4,9 +4,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from hypothesis import settings
 from torch import nn
 
 from transformer.config import ModelConfig
+
+settings.register_profile("patient", deadline=None)  # a busy machine is slow, not wrong
+settings.load_profile("patient")
 
 SIZES = {"vocab_size": 53, "max_positions": 11, "d_model": 28, "n_layers": 3, "n_heads": 7}
 

@@ -97,7 +97,11 @@ def test_grouped_heads_and_a_free_head_size_fit(tiny, x):
     assert block(x, causal=True).shape == (2, 5, 28)
 
 
-def test_dropout_sleeps_outside_training(tiny, x):
+def test_dropout_takes_from_what_a_part_adds_and_sleeps_outside_training(tiny, x):
     block = Block(tiny(dropout=0.5))
-    assert not torch.equal(block.train()(x), block(x))
-    assert torch.equal(block.eval()(x), block(x))
+    for part, adds in ((block.attention.output, 1.0), (block.feedforward.down, 0.0)):
+        nn.init.zeros_(part.weight)
+        nn.init.constant_(part.bias, adds)
+    added = (block.train()(x) - x).round(decimals=4)
+    assert set(added.unique().tolist()) == {0.0, 2.0}  # dropped, or doubled so that the mean stays
+    torch.testing.assert_close(block.eval()(x), x + 1)

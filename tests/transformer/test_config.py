@@ -31,43 +31,34 @@ def test_config_is_frozen(tiny):
 
 
 @pytest.mark.parametrize(
-    ("changes", "expected", "got"),
+    ("changes", "what", "expected", "got"),
     [
-        ({"n_heads": 5}, "n_heads ∈ {1, 2, 4, 7, 14, 28} (d_model = 28)", "n_heads = 5"),
-        ({"n_kv_heads": 3}, "n_kv_heads ∈ {1, 7} (n_heads = 7)", "n_kv_heads = 3"),
-        ({"positions": "rotary", "d_head": 5}, "d_head ∈ {2, 4, 6, …} (rotary)", "d_head = 5"),
-        ({"positions": "rotary", "d_model": 21}, "d_head ∈ {2, 4, 6, …} (rotary)", "d_head = 3"),
-        ({"d_model": 21}, "d_model ∈ {2, 4, 6, …} (sinusoidal)", "d_model = 21"),
-        ({"norm": "sandwich"}, "norm ∈ {pre, post}", "norm = 'sandwich'"),
-        ({"norm_kind": "batchnorm"}, "norm_kind ∈ {layernorm, rmsnorm}", "norm_kind = 'batchnorm'"),
-        ({"positions": "alibi"}, "positions ∈ {sinusoidal, learned, rotary, none}", "positions = 'alibi'"),
-        ({"activation": "silu"}, "activation ∈ {gelu, gelu_tanh, relu, swiglu}", "activation = 'silu'"),
-        ({"vocab_size": 0}, "vocab_size ∈ {1, 2, 3, …}", "vocab_size = 0"),
-        ({"n_layers": -1}, "n_layers ∈ {1, 2, 3, …}", "n_layers = -1"),
-        ({"d_ff": 2.5}, "d_ff ∈ {1, 2, 3, …}", "d_ff = 2.5"),
-        ({"n_heads": True}, "n_heads ∈ {1, 2, 3, …}", "n_heads = True"),
-        ({"d_model": None}, "d_model ∈ {1, 2, 3, …}", "d_model = None"),
-        ({"norm_eps": 0.0}, "norm_eps > 0", "norm_eps = 0.0"),
-        ({"rotary_base": 1.0}, "rotary_base > 1", "rotary_base = 1.0"),
-        ({"dropout": 1.0}, "0 ≤ dropout < 1", "dropout = 1.0"),
-        ({"dropout": float("nan")}, "0 ≤ dropout < 1", "dropout = nan"),
+        ({"n_heads": 5}, "n_heads", "{1, 2, 4, 7, 14, 28} (d_model = 28)", "5"),
+        ({"n_kv_heads": 3}, "n_kv_heads", "{1, 7} (n_heads = 7)", "3"),
+        ({"positions": "rotary", "d_head": 5}, "d_head", "{2, 4, 6, …} (rotary)", "5"),
+        ({"positions": "rotary", "d_model": 21}, "d_head", "{2, 4, 6, …} (rotary)", "3"),
+        ({"d_model": 21}, "d_model", "{2, 4, 6, …} (sinusoidal)", "21"),
+        ({"norm": "sandwich"}, "norm", "{pre, post}", "'sandwich'"),
+        ({"norm_kind": "batchnorm"}, "norm_kind", "{layernorm, rmsnorm}", "'batchnorm'"),
+        ({"positions": "alibi"}, "positions", "{sinusoidal, learned, rotary, none}", "'alibi'"),
+        ({"activation": "silu"}, "activation", "{gelu, gelu_tanh, relu, swiglu}", "'silu'"),
+        ({"vocab_size": 0}, "vocab_size", "{1, 2, 3, …}", "0"),
+        ({"n_layers": -1}, "n_layers", "{1, 2, 3, …}", "-1"),
+        ({"d_ff": 2.5}, "d_ff", "{1, 2, 3, …}", "2.5"),
+        ({"n_heads": True}, "n_heads", "{1, 2, 3, …}", "True"),
+        ({"d_model": None}, "d_model", "{1, 2, 3, …}", "None"),
+        ({"norm_eps": 0.0}, "norm_eps", "> 0", "0.0"),
+        ({"rotary_base": 1.0}, "rotary_base", "> 1", "1.0"),
+        ({"dropout": 1.0}, "dropout", "[0, 1)", "1.0"),
+        ({"dropout": float("nan")}, "dropout", "[0, 1)", "nan"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_says_what_would(tiny, changes, expected, got):
+def test_what_does_not_fit_is_refused_and_says_what_would(tiny, changes, what, expected, got):
     with pytest.raises(ShapesDoNotFit) as caught:
         tiny(**changes)
-    assert caught.value.values == {"expected": expected, "got": got}
     assert isinstance(caught.value, InputError)
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_refusal_is_a_sentence_in_both_languages(tiny, language):
-    with pytest.raises(ShapesDoNotFit) as caught:
-        tiny(n_heads=5)
-    sentence = caught.value.text(language)
-    assert "{1, 2, 4, 7, 14, 28}" in sentence
-    assert "n_heads = 5" in sentence
-    assert ("尺寸" in sentence) == (language == "zh")
+    assert caught.value.text("en") == f"{what}: expected {expected}, got {got}."
+    assert caught.value.text("zh") == f"{what}：应为 {expected}，实际为 {got}。"
 
 
 def test_odd_sizes_are_fine_where_nothing_comes_in_pairs(tiny):

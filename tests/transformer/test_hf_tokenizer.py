@@ -8,7 +8,7 @@ from time import perf_counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers.models.byt5.tokenization_byt5 import ByT5Tokenizer
 
@@ -154,6 +154,23 @@ def test_a_space_that_the_tokenizer_added_stands_for_no_text():
     assert alone.spans == (None, None, (0, 1), (0, 1), (0, 1))
     assert alone.groups == (0, 1, 2, 2, 2)
     assert alone.special == (True, False, False, False, False)
+
+
+def test_of_several_spaces_only_the_one_that_was_read_belongs_to_the_token():
+    made = OURS["t5"].encode("the  cat\n")
+    assert made.bytes == (b"the", b" cat", b"")
+    assert made.gaps == ((3, 4), (8, 9))
+
+
+def test_a_typed_underscore_of_sentencepiece_is_text():
+    for name in ("llama", "unigram-bytes"):
+        assert b"".join(OURS[name].encode("▁").bytes).decode() == "▁"
+
+
+def test_the_same_letters_at_another_place_are_not_mistaken():
+    without_first = byte_level(normalizer=normalizers.Replace(Regex("^a"), ""))
+    made = HuggingFaceTokenizer(without_first).encode("aa")
+    assert (made.spans, made.gaps) == (((1, 2),), ((0, 1),))
 
 
 def test_bytes_of_an_unknown_run_are_told_apart():

@@ -143,3 +143,10 @@ def test_gaps_are_the_text_that_no_token_holds():
     made = Encoding.from_spans([2, 5, 7, 3], ["[", "the", "cat", "]"], " the  cat\n", pieces, special)
     assert made.gaps == ((0, 1), (4, 6), (9, 10))
     assert made.words == (None, 0, 1, None)
+
+
+def test_a_token_inside_another_one_belongs_to_its_group():
+    pieces = [((0, 3), b"abc"), ((1, 2), b""), ((2, 3), b""), ((3, 4), b"d")]
+    made = Encoding.from_spans([5, 7, 7, 5], ["abc", "b", "c", "d"], "abcd", pieces, [False] * 4)
+    assert made.groups == (0, 0, 0, 1)
+    assert made.graphemes == (("abc", 0, 2), ("d", 3, 3))

@@ -5,7 +5,7 @@ from viz.figures.attention import attention_heatmap
 from viz.figures.axes import escape
 from viz.figures.copied import as_numpy
 from viz.figures.diagram import architecture_diagram
-from viz.figures.lines import attention_lines
+from viz.figures.lines import attention_lines, line_token
 from viz.figures.mosaic import attention_mosaic, mosaic_block, mosaic_cell
 from viz.figures.pooling import pool
 from viz.figures.predictions import next_tokens
@@ -24,6 +24,7 @@ __all__ = [
     "component_css",
     "css_variables",
     "escape",
+    "line_token",
     "matrix_table",
     "mosaic_block",
     "mosaic_cell",

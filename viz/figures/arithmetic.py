@@ -1,7 +1,8 @@
 """The formula of one cell with this cell's numbers in it; `copied.py` writes the same as NumPy code.
 
     weight = exp(score) ÷ Σ exp(scores of the row)        score = q·k · scale, soft-capped, + bias, + mask
-    (Vaswani et al. 2017, section 3.2.1; soft-cap: Gemma Team 2024; sink: an extra term of the sum, as in gpt-oss)
+
+(Vaswani et al. 2017, section 3.2.1; soft-cap: Gemma Team 2024; sink: an extra term of the sum, as in gpt-oss)
 """
 
 from html import escape
@@ -58,7 +59,7 @@ def attention_arithmetic(
 
 
 def number(value: float, decimals: int = 3) -> str:
-    """`decimals` digits behind the point, or four significant ones where that says too little; with a real minus sign."""
+    """`decimals` digits behind the point, or four significant ones where that says too little."""
     size = abs(value)
     plain = f"{value:.{decimals}f}" if size == 0 or 0.01 <= size < 10_000 else f"{value:.4g}"
     return plain.replace("-", "−")
@@ -87,7 +88,8 @@ def _bars(products: np.ndarray) -> str:
         high = abs(value) / top * 30
         y, tone = (32 - high, "plus") if value >= 0 else (32, "minus")
         title = f"<title>d{index}: {number(value)}</title>"
-        bars.append(f'<rect class="stt-{tone}" x="{index * 4}" y="{y:.2f}" width="3" height="{high:.2f}">{title}</rect>')
+        place = f'x="{index * 4}" y="{y:.2f}" width="3" height="{high:.2f}"'
+        bars.append(f'<rect class="stt-{tone}" {place}>{title}</rect>')
     wide = len(products) * 4
     return (
         f'<svg class="stt-bars" viewBox="0 0 {wide} 64" preserveAspectRatio="none" role="img" aria-hidden="true">'

@@ -1,33 +1,16 @@
 """One head as a heat map. Rows look, columns are looked at; each row sums to 1 (Vaswani et al. 2017, section 3.2.1)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 
 from transformer.messages import message
 from viz.figures import theme
-from viz.figures.axes import escape, note, shorten, token_axes, width
-from viz.figures.pooling import pool
+from viz.figures.axes import escape, frame, note, selectable, shorten, token_axes, width
+from viz.figures.grid import Grid, cell_of, cut, grid_of, window_of
 
 NUMBERS_UP_TO = 14  # tokens per side: more, and a number no longer fits its cell
-EXACT_UP_TO = 256  # tokens per side: more are pooled, unless a window is given
-OVERVIEW = 128  # most blocks per side of a pooled map
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """What is drawn: cell (i, j) lies at `y[i]`, `x[j]`, in positions of the text."""
-
-    weights: np.ndarray  # (query, key) float32, NaN where forbidden
-    forbidden: np.ndarray  # (query, key) bool
-    queries: tuple[str, ...]
-    keys: tuple[str, ...]
-    y: np.ndarray
-    x: np.ndarray
-    block: int = 1  # tokens per side of a cell
-    labels: tuple[tuple[str, ...] | None, tuple[str, ...] | None] = (None, None)  # where names are too long for an axis
 
 
 def attention_heatmap(
@@ -44,65 +27,20 @@ def attention_heatmap(
 ) -> go.Figure:
     """Weights (query, key) of one head; `allowed` (query, key) bool is False where the mask forbids looking.
 
-    `selected` is the (query, key) of the orange cell. Texts over 256 tokens are drawn pooled (each cell the largest weight
-    of its block), or exactly within a window: `rows` and `columns` are slices of the text's positions. `weights` and
-    `allowed` may then hold the whole map or just the window. Positions on the axes are always positions in the text.
+    `selected` is the (query, key) of the orange cell. Texts over 256 tokens are drawn pooled (each cell the largest
+    weight of its block), or exactly within a window: `rows` and `columns` are slices of the text's positions. `weights`
+    and `allowed` may then hold the whole map or just the window. Positions on the axes are positions in the text.
     Raises ValueError where the shapes do not fit.
     """
-    window = _window(rows, len(queries)), _window(columns, len(keys))
-    weights = _cut(np.asarray(weights), window, (len(queries), len(keys)))
-    may_look = None if allowed is None else _cut(np.asarray(allowed), window, (len(queries), len(keys)))
+    window = window_of(rows, len(queries)), window_of(columns, len(keys))
+    weights = cut(np.asarray(weights), window, (len(queries), len(keys)))
+    may_look = None if allowed is None else cut(np.asarray(allowed), window, (len(queries), len(keys)))
     forbidden = np.zeros(weights.shape, bool) if may_look is None else ~may_look.astype(bool)
-    grid = _grid(weights, forbidden, queries, keys, window)
+    grid = grid_of(weights, forbidden, queries, keys, window)
     return theme.figure(_traces(grid, language), _layout(grid, selected, title, language))
 
 
-def _window(part: slice | None, count: int) -> range:
-    return range(count)[part] if part is not None else range(count)
-
-
-def _cut(values: np.ndarray, window: tuple[range, range], whole: tuple[int, int]) -> np.ndarray:
-    """The window of `values`; each axis may be whole or be cut already."""
-    for axis, (part, full) in enumerate(zip(window, whole, strict=True)):
-        if values.ndim != 2 or values.shape[axis] not in (full, len(part)):
-            raise ValueError(f"map {values.shape} does not fit {whole[0]} queries and {whole[1]} keys")
-        if values.shape[axis] == full:
-            values = values.take(part, axis=axis)
-    return values
-
-
-def _grid(
-    weights: np.ndarray,
-    forbidden: np.ndarray,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    window: tuple[range, range],
-) -> _Grid:
-    rows, columns = window
-    seen = np.where(forbidden, np.float32(np.nan), weights.astype(np.float32))
-    if max(seen.shape, default=0) <= EXACT_UP_TO or len(rows) < len(queries) or len(columns) < len(keys):
-        names = tuple(queries[index] for index in rows), tuple(keys[index] for index in columns)
-        return _Grid(seen, forbidden, *names, np.asarray(rows), np.asarray(columns))
-    block = -(-max(seen.shape) // OVERVIEW)
-    largest, edges_q, edges_k = pool(np.where(forbidden, np.float32(-1), seen), block)
-    pooled = np.where(largest < 0, np.float32(np.nan), largest)
-    middles = (np.arange(len(edges) - 1) * block + (block - 1) / 2 for edges in (edges_q, edges_k))
-    names = _block_names(queries, edges_q), _block_names(keys, edges_k)
-    labels = _block_labels(queries, edges_q), _block_labels(keys, edges_k)
-    return _Grid(pooled, largest < 0, *names, *middles, block, labels)
-
-
-def _block_names(tokens: Sequence[str], edges: np.ndarray) -> tuple[str, ...]:
-    """ "128–135 The … cat" for each block of tokens."""
-    pairs = zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), strict=True)
-    return tuple(f"{first}–{last} {tokens[first]} … {tokens[last]}" for first, last in pairs)
-
-
-def _block_labels(tokens: Sequence[str], edges: np.ndarray) -> tuple[str, ...]:
-    return tuple(f"{first} {tokens[first]}" for first in edges[:-1].tolist())
-
-
-def _traces(grid: _Grid, language: str) -> list[dict]:
+def _traces(grid: Grid, language: str) -> list[dict]:
     count = max(grid.weights.shape)
     gap = 2 if count <= 24 else 1 if count <= 64 else 0
     # The last block of a pooled map may be smaller; it keeps the width of the others and runs over the edge.
@@ -138,7 +76,7 @@ def _colorbar(language: str) -> dict:
     }
 
 
-def _forbidden(grid: _Grid, place: dict, words: str) -> list[dict]:
+def _forbidden(grid: Grid, place: dict, words: str) -> list[dict]:
     """Hatched grey: a plain map that answers the hover, and one filled outline that draws every stroke of the hatch."""
     if not grid.forbidden.any():
         return []
@@ -164,7 +102,7 @@ def _forbidden(grid: _Grid, place: dict, words: str) -> list[dict]:
     ]
 
 
-def _outlines(grid: _Grid) -> tuple[np.ndarray, np.ndarray]:
+def _outlines(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     """A rectangle around every run of forbidden cells in a row, NaN between them; float32."""
     padded = np.pad(grid.forbidden, ((0, 0), (1, 1))).astype(np.int8)
     change = np.diff(padded, axis=1)  # (query, key + 1): 1 where a run starts, −1 behind its end
@@ -178,7 +116,7 @@ def _outlines(grid: _Grid) -> tuple[np.ndarray, np.ndarray]:
     return x.ravel().astype(np.float32), y.ravel().astype(np.float32)
 
 
-def _numbers(grid: _Grid, place: dict) -> list[dict]:
+def _numbers(grid: Grid, place: dict) -> list[dict]:
     """Clear maps that only write numbers, one per ink; on the visible label axes, which need a trace each."""
     clear = [[0, theme.CLEAR], [1, theme.CLEAR]]
     blank = {"z": np.zeros(grid.weights.shape, np.uint8)} if max(grid.weights.shape) <= NUMBERS_UP_TO else {"z": [[0]]}
@@ -194,7 +132,7 @@ def _numbers(grid: _Grid, place: dict) -> list[dict]:
     return traces or [on_labels]
 
 
-def _texts(grid: _Grid, mine: np.ndarray) -> list[list[str]]:
+def _texts(grid: Grid, mine: np.ndarray) -> list[list[str]]:
     """Numbers where `mine`, two digits: "0.54", and ".54" where cells are narrow.
 
     Plotly finds one size of type per trace from neighbouring texts: the spaces give all traces the same neighbours.
@@ -209,48 +147,39 @@ def _texts(grid: _Grid, mine: np.ndarray) -> list[list[str]]:
     return texts
 
 
-def _layout(grid: _Grid, selected: tuple[int, int] | None, title: str | None, language: str) -> dict:
-    query, key = _cell_of(grid, selected)
+def _layout(grid: Grid, selected: tuple[int, int] | None, title: str | None, language: str) -> dict:
+    query, key = cell_of(grid, selected)
+    caption = message("figure.pooled", language, size=grid.block) if grid.block > 1 else None
+    at = None if query is None or key is None else (key, query)
+    count = len(grid.keys), len(grid.queries)
+    corner = float(grid.x[0]) - grid.block / 2, float(grid.y[0]) - grid.block / 2
+    large = max(grid.weights.shape) > NUMBERS_UP_TO
+    above = 24 + _label_height(grid.labels[1] or grid.keys) + (26 if title else 0)
+    below = 66 if caption else 44 if large else 8
+    return {
+        **_axes(grid, query, key, language),
+        "height": round(_map_height(grid) + above + below),
+        "margin": {"l": 8, "r": 8, "t": above, "b": below},
+        "title": {"text": escape(title or ""), "x": 0, "y": 1, "yanchor": "top", "pad": {"t": 4}, "font": {"size": 14}},
+        "shapes": [] if at is None else [frame(float(grid.x[at[0]]), float(grid.y[at[1]]), grid.block)],
+        "annotations": [] if caption is None else [note(caption, below=48)],
+        "meta": {"caption": caption, "block": grid.block, "select": selectable(corner, grid.block, count, at)},
+        "dragmode": "zoom" if large else False,
+    }
+
+
+def _axes(grid: Grid, query: int | None, key: int | None, language: str) -> dict:
     axes = token_axes(grid.keys, grid.x.tolist(), axis="x", selected=key, labels=grid.labels[1])
     axes |= token_axes(grid.queries, grid.y.tolist(), axis="y", selected=query, labels=grid.labels[0])
     for axis, tone, words in (("xaxis2", "k-text", "figure.looked_at"), ("yaxis2", "q-text", "figure.looks")):
         font = {"size": 12, "color": theme.LIGHT[tone]}
         axes[axis]["title"] = {"text": message(words, language), "font": font, "standoff": 6}
-    caption = message("figure.pooled", language, size=grid.block) if grid.block > 1 else None
-    large = max(grid.weights.shape) > NUMBERS_UP_TO
-    above = 24 + _label_height(grid.labels[1] or grid.keys) + (26 if title else 0)
-    below = 66 if caption else 44 if large else 8
-    return {
-        **axes,
-        "height": round(_map_height(grid) + above + below),
-        "margin": {"l": 8, "r": 8, "t": above, "b": below},
-        "title": {"text": escape(title or ""), "x": 0, "y": 1, "yanchor": "top", "pad": {"t": 4}, "font": {"size": 14}},
-        "shapes": [] if query is None or key is None else [_frame(grid, query, key)],
-        "annotations": [] if caption is None else [note(caption, below=48)],
-        "meta": {"caption": caption, "block": grid.block},
-        "dragmode": "zoom" if large else False,
-    }
+    return axes
 
 
-def _cell_of(grid: _Grid, selected: tuple[int, int] | None) -> tuple[int | None, int | None]:
-    """The drawn row and column that hold the selected positions; None where they lie outside."""
-    if selected is None:
-        return None, None
-    starts = grid.y[0] - (grid.block - 1) / 2, grid.x[0] - (grid.block - 1) / 2
-    cells = (int((position - start) // grid.block) for position, start in zip(selected, starts, strict=True))
-    return tuple(cell if 0 <= cell < count else None for cell, count in zip(cells, grid.weights.shape, strict=True))
-
-
-def _frame(grid: _Grid, query: int, key: int) -> dict:
-    half = grid.block / 2
-    x, y = float(grid.x[key]), float(grid.y[query])
-    line = {"color": theme.LIGHT["select"], "width": 3}
-    return {"type": "rect", "x0": x - half, "x1": x + half, "y0": y - half, "y1": y + half, "line": line}
-
-
-def _map_height(grid: _Grid) -> float:
+def _map_height(grid: Grid) -> float:
     count = len(grid.queries)
-    return count * min(42, 460 / count)
+    return max(96, count * min(42, 460 / count))
 
 
 def _label_height(tokens: Sequence[str]) -> float:

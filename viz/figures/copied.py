@@ -23,7 +23,8 @@ def as_numpy(
     code lists their scores, `row_scores`, and computes this key's own score from q and k.
     """
     may_look = np.ones(len(keys), bool) if allowed is None else np.asarray(allowed, bool)
-    listed = may_look.copy() if may_look.any() else ~may_look  # a query that may look at nothing spreads evenly over all
+    # A query that may look at nothing spreads its attention evenly over all keys.
+    listed = may_look.copy() if may_look.any() else ~may_look
     listed[key_index] = True
     place = int(listed[:key_index].sum())
     short = listed.sum() <= KEYS_UP_TO
@@ -45,7 +46,7 @@ def as_numpy(
 
 
 def _numbers(values: np.ndarray) -> str:
-    """A list of float32 numbers in the fewest digits that keep each exact; what is not finite becomes the lowest float."""
+    """A list of float32 numbers in the fewest digits that keep each exact; −∞ becomes the lowest float."""
     finite = np.maximum(np.asarray(values, np.float32), np.finfo(np.float32).min)
     return "[" + ", ".join(str(value) for value in finite) + "]"
 

@@ -6,7 +6,7 @@ A `structure` has `stacks`; a stack has `name`, `before`, `blocks` and `after`; 
 
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import Protocol
+from typing import Any, Protocol
 
 from transformer.messages import message
 
@@ -19,7 +19,7 @@ KINDS = ("tokens", "embedding", "positions", "norm", "attention", "cross", "ffn"
 class Box(Protocol):
     kind: str
     name: str
-    label_values: Mapping[str, object]
+    label_values: Mapping[str, Any]
 
 
 class Stack(Protocol):
@@ -33,10 +33,8 @@ class Structure(Protocol):
     stacks: tuple[Stack, ...]
 
 
-def architecture_diagram(
-    structure: Structure, *, layer: int, selected: str | None = None, language: str = "en"
-) -> str:
-    """HTML of `structure` with block `layer` opened (counted from 0); each box is a button with its site in `data-site`.
+def architecture_diagram(structure: Structure, *, layer: int, selected: str | None = None, language: str = "en") -> str:
+    """HTML of `structure` with block `layer` (counted from 0); each box is a button with its site in `data-site`.
 
     `selected` is the site of the box to mark. Where a stack has fewer blocks, its last one is shown.
     """
@@ -85,14 +83,16 @@ def _box(box: Box, selected: str | None, language: str) -> str:
     return (
         f'<span class="stt-step"><button type="button" class="stt-box stt-box-{escape(box.kind)}"'
         f' data-site="{escape(box.name)}" title="{escape(box.name)}" aria-pressed="{pressed}"{said}>'
-        f'<b>{title}</b>{f"<small>{facts}</small>" if facts else ""}</button></span>'
+        f"<b>{title}</b>{f'<small>{facts}</small>' if facts else ''}</button></span>"
     )
 
 
 def _name(box: Box, language: str) -> str:
     kind = str(box.label_values.get("kind", ""))
-    if box.kind == "norm" and kind:
-        return NORMS.get(kind.lower(), kind)
+    if box.kind == "norm" and kind.lower() in NORMS:
+        return NORMS[kind.lower()]
+    if box.label_values.get("table") == "segment":
+        return message("figure.diagram.segments", language)
     if box.kind in KINDS:
         return message(f"figure.diagram.{box.kind}", language)
     return str(box.label_values.get("class") or kind or message("figure.diagram.unknown", language))
@@ -103,7 +103,7 @@ def _facts(box: Box, language: str) -> list[str]:
     facts, values = [], box.label_values
     if "count" in values:
         facts.append(message("figure.diagram.count", language, count=values["count"]))
-    if "heads" in values:
+    if values.get("heads") is not None:
         facts += _head_facts(values, language)
     if box.kind == "ffn":
         facts.append(_feedforward(values))
@@ -118,14 +118,15 @@ def _facts(box: Box, language: str) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def _head_facts(values: Mapping[str, object], language: str) -> list[str]:
+def _head_facts(values: Mapping[str, Any], language: str) -> list[str]:
     facts = [message("figure.diagram.heads", language, count=values["heads"])]
     if values.get("kv_heads", values["heads"]) != values["heads"]:
         facts.append(message("figure.diagram.kv_heads", language, count=values["kv_heads"]))
-    return facts + (["RoPE"] if values.get("rotary") else [])
+    facts += ["RoPE"] if values.get("rotary") else []
+    return facts + ([message("figure.diagram.bias", language)] if values.get("bias") else [])
 
 
-def _feedforward(values: Mapping[str, object]) -> str:
+def _feedforward(values: Mapping[str, Any]) -> str:
     activation = str(values.get("activation", ""))
     plain = "gelu" if activation.lower().startswith(("gelu", "quick_gelu")) else activation.lower()
     name = GATED.get(plain, activation) if values.get("gated") else ACTIVATIONS.get(plain, activation)

@@ -14,6 +14,7 @@ POINTS = 13  # per curve
 LEVELS = (0.1, 0.25, 0.5)  # weights at which a line becomes thicker
 WIDTHS = (1, 2.2, 4, 6.5)  # pixels
 OPACITIES = (0.4, 0.5, 0.55, 0.6)
+MOST_DOTS = 128  # tokens per column; in longer texts only tokens with a line get a dot
 NAMED = 3  # partners named in the hover of a token
 
 
@@ -42,15 +43,27 @@ def attention_lines(
     caption = message("figure.lines.note", language, drawn=len(rows), total=total, threshold=f"{threshold:g}")
     faint = 1.0 if selected_query is None else 0.55
     traces = [*_curves(*drawn, ~orange, "accent", faint), *_curves(*drawn, orange, "select", 1.5)]
-    traces.append(_dots(weights, queries, keys, (left, right), language))
+    dotted = _dotted(rows, len(queries)), _dotted(columns, len(keys))
+    traces.append(_dots(weights, queries, keys, (left, right), dotted, language))
     return theme.figure(traces, _layout(queries, keys, (left, right), selected_query, caption, language))
+
+
+def line_token(x: float, y: float, n_queries: int, n_keys: int) -> tuple[str, int]:
+    """Which token lies at (x, y) of the figure: ("query" or "key", its index)."""
+    side = "query" if x < 0.5 else "key"
+    heights = _heights(n_queries, n_keys)[0 if side == "query" else 1]
+    return side, int(np.abs(heights - y).argmin())
 
 
 def _strongest(weights: np.ndarray, threshold: float, selected: int | None) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows and columns of the lines to draw, and how many pass the threshold; the selected query goes first."""
     rows, columns = np.nonzero(np.nan_to_num(weights) >= threshold)
     rank = weights[rows, columns] + (2.0 * (rows == selected) if selected is not None else 0.0)
-    kept = np.argsort(rank, kind="stable")[-MOST_LINES:]
+    if len(rank) > MOST_LINES:
+        strong = np.argpartition(rank, -MOST_LINES)[-MOST_LINES:]
+        kept = strong[np.argsort(rank[strong], kind="stable")]
+    else:
+        kept = np.argsort(rank, kind="stable")
     return rows[kept], columns[kept], len(rows)
 
 
@@ -83,38 +96,57 @@ def _curves(
     return traces
 
 
+def _dotted(ends: np.ndarray, count: int) -> np.ndarray:
+    """Which tokens of a column get a dot: all, and in long texts those where a line ends."""
+    return np.arange(count) if count <= MOST_DOTS else np.unique(ends)
+
+
 def _dots(
     weights: np.ndarray,
     queries: Sequence[str],
     keys: Sequence[str],
     heights: tuple[np.ndarray, np.ndarray],
+    dotted: tuple[np.ndarray, np.ndarray],
     language: str,
 ) -> dict:
-    """A dot per token, x = 0 for queries and 1 for keys: something to click, and its strongest partners as hover."""
-    texts = _partners(weights, queries, keys, "figure.lines.query", language)
-    texts += _partners(weights.T, keys, queries, "figure.lines.key", language)
-    counts = len(queries), len(keys)
+    """A dot per token, x = 0 for queries and 1 for keys: something to click, and its strongest partners as hover.
+
+    `customdata` is the token's position in its text, because heights are not where the columns differ in length.
+    """
+    texts = _partners(weights, queries, keys, dotted[0], "figure.lines.query", language)
+    texts += _partners(weights.T, keys, queries, dotted[1], "figure.lines.key", language)
+    counts = len(dotted[0]), len(dotted[1])
     return {
         "type": "scatter",
         "mode": "markers",
         "x": np.repeat([0, 1], counts).astype(np.float32),
-        "y": np.concatenate(heights).astype(np.float32),
+        "y": np.concatenate([heights[side][dotted[side]] for side in (0, 1)]).astype(np.float32),
         "text": texts,
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {"size": 8, "color": [theme.LIGHT["q"]] * counts[0] + [theme.LIGHT["k"]] * counts[1]},
-        "customdata": [*range(counts[0]), *range(counts[1])],
+        "customdata": np.concatenate(dotted).astype(np.uint16),
         "cliponaxis": False,
         "yaxis": "y2",
     }
 
 
-def _partners(weights: np.ndarray, tokens: Sequence[str], others: Sequence[str], key: str, language: str) -> list[str]:
-    best = np.argsort(-np.nan_to_num(weights), axis=1, kind="stable")[:, :NAMED].tolist()
+def _partners(
+    weights: np.ndarray, tokens: Sequence[str], others: Sequence[str], dotted: np.ndarray, key: str, language: str
+) -> list[str]:
+    best = _largest(np.nan_to_num(weights[dotted]))
     lines = []
-    for index, token in enumerate(tokens):
-        pairs = (f"{weights[index, other]:.3f} {escape(others[other])}" for other in best[index] if weights[index, other] > 0)
-        lines.append(message(key, language, token=escape(token), partners="<br>".join(pairs)))
+    for index, partners in zip(dotted.tolist(), best.tolist(), strict=True):
+        seen = [other for other in partners if weights[index, other] > 0]
+        pairs = (f"{weights[index, other]:.3f} {escape(others[other])}" for other in seen)
+        lines.append(message(key, language, token=escape(tokens[index]), partners="<br>".join(pairs)))
     return lines
+
+
+def _largest(weights: np.ndarray) -> np.ndarray:
+    """The columns of each row's largest weights, largest first."""
+    some = np.argpartition(weights, -min(NAMED, weights.shape[1]), axis=1)[:, -NAMED:]
+    order = np.argsort(-np.take_along_axis(weights, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
 
 
 def _layout(
@@ -127,11 +159,12 @@ def _layout(
 ) -> dict:
     count = max(len(queries), len(keys))
     height = max(count * min(26, 460 / count), 60)
-    axis = {"type": "linear", "showgrid": False, "zeroline": False, "ticks": "", "tickmode": "array", "automargin": True}
-    axis |= {"range": [count - 0.5, -0.5], "tickfont": {"size": 12}, "ticklabelstandoff": 8}
+    bare = {"type": "linear", "showgrid": False, "zeroline": False}
+    axis = bare | {"ticks": "", "tickmode": "array", "tickfont": {"size": 12}, "ticklabelstandoff": 8}
+    axis |= {"range": [count - 0.5, -0.5], "automargin": True}
     most = int(height / 16)
     return {
-        "xaxis": {"type": "linear", "range": [-0.02, 1.02], "showgrid": False, "zeroline": False, "showticklabels": False},
+        "xaxis": bare | {"range": [-0.02, 1.02], "showticklabels": False},
         "yaxis": axis | labelled(queries, heights[0].tolist(), most, selected),
         "yaxis2": axis | labelled(keys, heights[1].tolist(), most, None) | {"overlaying": "y", "side": "right"},
         "annotations": [

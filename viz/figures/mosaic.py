@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from transformer.messages import message
 from viz.figures import theme
-from viz.figures.axes import note, thinned
+from viz.figures.axes import escape, frame, note, selectable, thinned
 from viz.figures.pooling import pool
 
 MOST_CELLS = 32  # per side of one small map
@@ -48,8 +48,8 @@ def attention_mosaic(
 ) -> go.Figure:
     """Every head as one small map. `weights` (layer, head, query, key), or a list of (head, query, key), one per layer.
 
-    Floats are weights 0…1; uint8 is taken as 255·√weight. Layers may differ in their number of heads. Long texts are pooled
-    (the largest weight of each block); `block` says how many tokens per side the caller has pooled already, see
+    Floats are weights 0…1; uint8 is taken as 255·√weight. Layers may differ in their number of heads. Long texts are
+    pooled (the largest weight of each block); `block` says how many tokens per side the caller has pooled already, see
     `mosaic_block`. Shades are on a square-root scale, and the note says so. `selected` is (layer, head), `layers` are
     names where numbers are not enough.
     """
@@ -88,8 +88,8 @@ def _trace(
     picture: np.ndarray, cells: tuple[int, int], n_heads: list[int], layers: Sequence[str] | None, language: str
 ) -> dict:
     high, wide = cells
-    scale = [[0, theme.CLEAR], [1 / 255, theme.CLEAR]]
-    scale += [[1 / 255 + stop * 254 / 255, colour] for stop, colour in theme.WEIGHTS]
+    scale = [(0.0, theme.CLEAR), (0.5 / 255, theme.CLEAR), (0.5 / 255, theme.WEIGHTS[0][1])]
+    scale += [(1 / 255 + stop * 254 / 255, colour) for stop, colour in theme.WEIGHTS]
     # Plotly can round a number but cannot look up the name of a layer, and a wrong name is worse than none.
     hover = message("figure.mosaic.hover", language, layer="%{y:.0f}", head="%{x:.0f}")
     hover = hover if layers is None else message("figure.mosaic.hover_head", language, head="%{x:.0f}")
@@ -126,7 +126,9 @@ def _layout(
     row = min(34, max(11, 560 / count))
     names = [str(layer) for layer in range(count)] if layers is None else list(layers)
     layer, head = selected or (None, None)
-    axis = {"type": "linear", "showgrid": False, "zeroline": False, "ticks": "", "tickmode": "array", "tickfont": {"size": 11}}
+    at = None if selected is None else (selected[1], selected[0])
+    axis = {"type": "linear", "showgrid": False, "zeroline": False, "ticks": "", "tickmode": "array"}
+    axis |= {"tickfont": {"size": 11}}
     small = {"size": 11, "color": theme.LIGHT["muted"]}
     return {
         "xaxis": axis
@@ -135,9 +137,9 @@ def _layout(
         "yaxis": axis
         | _ticks(names, int(row * count / 20) or 1, layer)
         | {"range": [count - 0.5, -0.5], "automargin": True, "title": _title("figure.layer", small, language)},
-        "shapes": [] if selected is None else [_frame(*selected)],
+        "shapes": [] if at is None else [frame(*at)],
         "annotations": [note(caption)],
-        "meta": {"caption": caption, "block": block},
+        "meta": {"caption": caption, "block": block, "select": selectable((-0.5, -0.5), 1, (most, count), at)},
         "height": round(row * count + 46 + 26),
         "margin": {"l": 8, "r": 8, "t": 46, "b": 26},
     }
@@ -152,10 +154,7 @@ def _ticks(names: list[str], most: int, selected: int | None) -> dict:
     bold = f'<b style="color:{theme.LIGHT["select-text"]}">'
     return {
         "tickvals": shown,
-        "ticktext": [f"{bold}{names[index]}</b>" if index == selected else names[index] for index in shown],
+        "ticktext": [
+            f"{bold}{escape(names[index])}</b>" if index == selected else escape(names[index]) for index in shown
+        ],
     }
-
-
-def _frame(layer: int, head: int) -> dict:
-    line = {"color": theme.LIGHT["select"], "width": 3}
-    return {"type": "rect", "x0": head - 0.5, "x1": head + 0.5, "y0": layer - 0.5, "y1": layer + 0.5, "line": line}

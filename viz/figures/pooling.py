@@ -1,4 +1,4 @@
-"""Maps that are larger than a screen: blocks of cells are replaced by their largest weight, so that no peak gets lost."""
+"""Maps larger than a screen: blocks of cells are replaced by their largest weight, so that no peak gets lost."""
 
 import numpy as np
 

@@ -31,9 +31,8 @@ def next_tokens(
     order = np.argsort(-shares, kind="stable")
     values, names = shares[order], [tokens[index] for index in order]
     share = max(0.0, 1 - float(shares.sum())) if rest is None else rest
-    caption = message(
-        "figure.next.note", language, vocabulary=f"{n_vocabulary:,}", n=f"{n_vocabulary - len(names):,}", rest=percent(share)
-    )
+    others = f"{n_vocabulary - len(names):,}"
+    caption = message("figure.next.note", language, n=others, rest=percent(share))
     return theme.figure([_bars(values, names, language)], _layout(values, names, caption))
 
 

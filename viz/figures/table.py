@@ -35,7 +35,8 @@ def matrix_table(
         _row(queries[row], values[row, :n_columns].tolist(), may_look[row, :n_columns].tolist(), hidden)
         for row in range(n_rows)
     )
-    table = f'<table class="stt-table"><thead><tr><th scope="col">{corner}</th>{head}</tr></thead><tbody>{body}</tbody></table>'
+    head = f'<thead><tr><th scope="col">{corner}</th>{head}</tr></thead>'
+    table = f'<table class="stt-table">{head}<tbody>{body}</tbody></table>'
     notice = _notice(values.shape, (n_rows, n_columns), language)
     return f'<div class="stt-table-box" tabindex="0">{notice}{table}</div>'
 
@@ -50,7 +51,5 @@ def _row(name: str, values: list[float], may_look: list[bool], hidden: str) -> s
 def _notice(whole: tuple[int, ...], shown: tuple[int, int], language: str) -> str:
     if whole == shown:
         return ""
-    words = message(
-        "figure.table.cut", language, rows=shown[0], columns=shown[1], n_queries=whole[0], n_keys=whole[1]
-    )
+    words = message("figure.table.cut", language, rows=shown[0], columns=shown[1], n_queries=whole[0], n_keys=whole[1])
     return f'<p class="stt-notice">{escape(words)}</p>'

@@ -5,11 +5,11 @@ every colour a figure uses must stand here: colour scales therefore have fixed s
 spaced evenly in OKLab (Ottosson 2020); ink on every surface keeps a contrast of at least 4.5 : 1 (WCAG 2.2).
 """
 
-import json
 import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -34,7 +34,7 @@ TONES: dict[str, tuple[str, str]] = {  # name -> (light, dark)
     "select": ("#e06c00", "#ffb057"),
     "select-text": ("#a04d00", "#ffbc72"),
     "masked": ("#f6f5f2", "#1f232b"),
-    "hatch": ("#d5d2ca", "#3b414d"),
+    "hatch": ("#d5d2ca", "#434a58"),
     "good": ("#1d7a52", "#5fcd9d"),
     "bad": ("#bf303b", "#ff9090"),
     "plus": ("#007a8c", "#4fc7d8"),
@@ -71,8 +71,8 @@ _PLUS_STOPS = (
 )
 _SIGNED_STOPS = (*_MINUS_STOPS, _WEIGHT_STOPS[0], *_PLUS_STOPS)
 
-# Numbers inside cells. No single ink is legible on the middle of the scale in both themes, because the light scale darkens
-# and the dark one brightens; so the ink changes twice: at 0.67, where the dark theme must, and at 0.89, where the light must.
+# Numbers inside cells. No single ink is legible on the middle of the scale in both themes, because the light scale
+# darkens and the dark one brightens; so the ink changes twice: at 0.67 for the dark theme, at 0.89 for the light one.
 CELL_INKS: tuple[tuple[float, tuple[str, str]], ...] = (  # (up to this weight, (light, dark))
     (0.67, ("#010203", "#fdfefe")),
     (0.89, ("#030201", "#020303")),
@@ -84,8 +84,8 @@ DARK_OF: dict[str, str] = dict(
 )
 
 
-def _scale(stops: Sequence[tuple[str, str]]) -> list[list[float | str]]:
-    return [[index / (len(stops) - 1), light] for index, (light, _) in enumerate(stops)]
+def _scale(stops: Sequence[tuple[str, str]]) -> list[tuple[float, str]]:
+    return [(index / (len(stops) - 1), light) for index, (light, _) in enumerate(stops)]
 
 
 WEIGHTS = _scale(_WEIGHT_STOPS)  # for weights and probabilities, fixed ends 0 and 1
@@ -104,8 +104,17 @@ def dark(text: str) -> str:
 
 def to_dark(fig: go.Figure) -> go.Figure:
     """A copy of `fig` for dark surfaces; `fig` stays as it is."""
-    swapped = json.loads(dark(fig.to_json()))
-    return figure(swapped["data"], swapped["layout"])
+    data = [_swapped(trace.to_plotly_json()) for trace in fig.data]  # of the figure as a whole, arrays would be base64
+    return figure(data, _swapped(fig.layout.to_plotly_json()))
+
+
+def _swapped(part: Any) -> Any:
+    """`dark` for every string inside; arrays hold no colours and stay arrays."""
+    if isinstance(part, str):
+        return dark(part)
+    if isinstance(part, dict):
+        return {name: _swapped(value) for name, value in part.items()}
+    return [_swapped(value) for value in part] if isinstance(part, list | tuple) else part
 
 
 def figure(data: Sequence[dict], layout: dict) -> go.Figure:
@@ -124,9 +133,8 @@ def figure(data: Sequence[dict], layout: dict) -> go.Figure:
         "showlegend": False,
         "dragmode": False,
     }
-    fig = go.Figure(data=list(data), layout={**base, **layout})
-    fig.layout.template = None
-    return fig
+    # Plotly's check of every property would take twice as long as everything else; the tests run it on each figure.
+    return go.Figure(data=list(data), layout={"template": {}, **base, **layout}, _validate=False)
 
 
 def cell_ink(weights: np.ndarray) -> np.ndarray:
@@ -136,9 +144,7 @@ def cell_ink(weights: np.ndarray) -> np.ndarray:
 
 def css_variables() -> str:
     """CSS that gives each tone a name, `--stt-<name>`, in `:root` and again in `.dark`."""
-    light, dark_ = (
-        "".join(f"--stt-{name}:{pair[side]};" for name, pair in TONES.items()) for side in (0, 1)
-    )
+    light, dark_ = ("".join(f"--stt-{name}:{pair[side]};" for name, pair in TONES.items()) for side in (0, 1))
     return f":root{{{light}--stt-font:{FONT};}}\n.dark{{{dark_}}}\n"
 
 

@@ -1,4 +1,4 @@
-"""The token strip: one button per token, in the direction of the text, with the pieces of one character held together."""
+"""The token strip: one button per token, in the direction of the text, the pieces of one character held together."""
 
 import unicodedata
 from html import escape
@@ -36,7 +36,7 @@ def token_strip(encoding: Encoded, *, selected: int | None = None, language: str
 
 
 def reads_right_to_left(text: str) -> bool:
-    """Whether the first letter with a direction is Arabic, Hebrew or another right-to-left one (Unicode UAX 9, rule P2)."""
+    """Whether the first letter with a direction is a right-to-left one (Unicode UAX 9, rule P2)."""
     strong = (unicodedata.bidirectional(character) for character in text)
     return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
 
@@ -64,7 +64,7 @@ def _cluster(encoding: Encoded, cluster: list[int], selected: int | None, langua
 
 def _whole(encoding: Encoded, cluster: list[int]) -> str:
     """The characters that the tokens of `cluster` make up together."""
-    spans = [encoding.spans[index] for index in cluster if encoding.spans[index] is not None]
+    spans = [span for index in cluster if (span := encoding.spans[index]) is not None]
     if encoding.text is not None and spans:
         return encoding.text[min(start for start, _ in spans) : max(end for _, end in spans)].strip()
     return b"".join(encoding.bytes[index] for index in cluster).decode("utf-8", "backslashreplace").strip()
@@ -95,9 +95,10 @@ def _marks(encoding: Encoded, index: int) -> list[str]:
 
 
 def _title(encoding: Encoded, index: int, marks: list[str], language: str) -> str:
-    """ "token 3 · · cat · id 2644 · bytes 20 63 61 74 · characters 3–7", and what is special about it."""
+    """ "token 3: ·cat | id 2644 | bytes 20 63 61 74 | characters 3 to 7", and what is special about it."""
     span, data = encoding.spans[index], encoding.bytes[index]
-    facts = [message("figure.tokens.token", language, index=index, token=encoding.tokens[index], id=encoding.ids[index])]
+    token = {"index": index, "token": encoding.tokens[index], "id": encoding.ids[index]}
+    facts = [message("figure.tokens.token", language, **token)]
     if data:
         facts.append(message("figure.tokens.bytes", language, bytes=data.hex(" ").upper()))
     if span is not None:

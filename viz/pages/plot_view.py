@@ -9,7 +9,7 @@ import html
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -20,49 +20,29 @@ DEFAULT_HEIGHT = 360  # pixels of a figure that does not say its own
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Where the orange rectangle of a figure may stand: cells of `size` every `pitch` from `origin`, in axis units.
-
-    The script moves it at a click or an arrow key, before the server answers. `at` is (column, row), None = nothing chosen.
-    """
-
-    origin: tuple[float, float]  # x, y of the corner of the first cell
-    pitch: tuple[float, float]
-    size: tuple[float, float]
-    count: tuple[int, int]  # columns, rows
-    at: tuple[int, int] | None = None
-
-    @classmethod
-    def cells(cls, columns: int, rows: int, at: tuple[int, int] | None = None) -> "Grid":
-        """The grid of a heat map whose cells are one unit wide and centred on whole numbers."""
-        return cls((-0.5, -0.5), (1, 1), (1, 1), (columns, rows), at)
-
-
-@dataclass(frozen=True)
 class Pick:
     """What a visitor clicked or pressed, checked; None where the browser sent nothing usable."""
 
-    column: int | None = None  # on the figure's Grid
+    column: int | None = None  # on the grid in the figure's `layout.meta["select"]`, see `viz.figures.axes.selectable`
     row: int | None = None
     x: float | None = None
     y: float | None = None
     z: float | None = None
     curve: int | None = None
+    custom: float | None = None  # the `customdata` of the point
     key: str | None = None  # "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "Enter"
 
 
-def figure_json(figure: go.Figure | None, *, grid: Grid | None = None, zoom: str | None = None) -> str | None:
+def figure_json(figure: go.Figure | None, *, zoom: str | None = None) -> str | None:
     """`figure` as the one string that `plot_view` shows; None clears the view.
 
-    `grid` lets a selection move on it. A zoom is kept until `zoom` changes (the trace's key, say).
+    A zoom is kept over updates until `zoom` changes (the trace's key, say).
     """
     if figure is None:
         return None
     parts = figure.to_dict()  # arrays become base64: 20 times faster to write than lists
     layout = {**parts["layout"], "uirevision": zoom or "stt"}
     layout.pop("template", None)
-    if grid is not None:
-        layout["meta"] = {**(layout.get("meta") or {}), "select": asdict(grid)}
     # orjson also writes NumPy's numbers, and null for NaN, which JSON does not know.
     text = orjson.dumps({"data": parts["data"], "layout": layout}, option=orjson.OPT_SERIALIZE_NUMPY).decode()
     return text.replace("<", "\\u003c")  # so that no "<script" of a token looks like markup to Gradio
@@ -126,7 +106,7 @@ def picked(event: gr.EventData) -> Pick:
     """The figure's event as a `Pick`. It comes from the browser, so anything may be in it."""
     data = data_of(event)
     whole = {name: _whole(data.get(name)) for name in ("column", "row", "curve")}
-    real = {name: _real(data.get(name)) for name in ("x", "y", "z")}
+    real = {name: _real(data.get(name)) for name in ("x", "y", "z", "custom")}
     key = data.get("key")
     return Pick(**whole, **real, key=key if isinstance(key, str) and len(key) <= 10 else None)
 

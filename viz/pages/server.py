@@ -27,11 +27,12 @@ from viz.pages.front import CHINESE, Front
 from viz.pages.packed import Packed, packed_file
 
 ASSETS = Path(__file__).parents[2] / "assets"
-SCRIPTS = ("page.js", "first_picture.js", "plot_view.js", "html_view.js")
+SCRIPTS = ("page.js", "first_picture.js", "stand_in.js", "plot_view.js", "html_view.js")
 GRADIO_ASSETS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 LARGEST_UPLOAD = "1mb"
 WAITING = 64  # requests in the queue of one language; more are told that the page is busy
 AT_ONCE = 2  # that compute at the same time
+STAND_IN = '<div id="stt-stand-in" class="gradio-container" aria-hidden="true"></div><script>stt.standIn();</script>'
 
 
 def make_app(build: Callable[[str], gr.Blocks], header: Callable[[str], str] | None = None) -> FastAPI:
@@ -55,7 +56,7 @@ def make_app(build: Callable[[str], gr.Blocks], header: Callable[[str], str] | N
             theme=gradio_theme(),
         )
     heads = {language: _head(language, ours, library) for language in LANGUAGES}
-    bodies = {language: (header or page_header)(language) for language in LANGUAGES}
+    bodies = {language: (header or page_header)(language) + STAND_IN for language in LANGUAGES}
     app.add_middleware(Front, heads=heads, bodies=bodies, framed_by=_framed_by())
     return app
 
@@ -127,14 +128,14 @@ def _route_files(app: FastAPI, files: tuple[Packed, ...]) -> None:
     named = {file.name: file for file in files}
 
     @app.get("/stt/{name}")
-    def ours(name: str, request: Request) -> Response:
+    async def ours(name: str, request: Request) -> Response:
         if name not in named:
             raise HTTPException(404)
         return named[name].response(request)
 
     @app.get("/assets/{name}")
     @app.get(CHINESE + "/assets/{name}")
-    def gradios(name: str, request: Request) -> Response:
+    async def gradios(name: str, request: Request) -> Response:
         file = packed_file(GRADIO_ASSETS, name)
         if file is None:
             raise HTTPException(404)
@@ -146,7 +147,9 @@ def _head(language: str, ours: Packed, library: Packed) -> str:
     up = "" if language == "en" else "../"
     names = ("copied", "copy_failed", "link_copied")
     facts = {"words": {name: message(f"page.{name}", language) for name in names}, "dark": theme.DARK_OF}
-    style = theme.css_variables() + (ASSETS / "style.css").read_text(encoding="utf-8")
+    # Nested, so that the look of our pieces outweighs what Gradio says about every button.
+    pieces = f".gradio-container.gradio-container {{\n{theme.component_css()}\n}}\n"
+    style = theme.css_variables() + pieces + (ASSETS / "style.css").read_text(encoding="utf-8")
     return (
         f"<title>{message('page.title', language)}</title>\n"
         f"<script>window.sttPage = {json.dumps(facts).replace('<', chr(92) + 'u003c')};</script>\n"

@@ -1,0 +1,98 @@
+"""The real page in a real browser: a server in this process, Chromium from `chromium_path`, every wait bounded."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import gradio as gr
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from viz.pages import server
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+WAIT_MS = 15_000  # no wait of a browser test is longer
+
+
+@dataclass
+class Visitor:
+    """A page and what it did behind our back."""
+
+    page: Page
+    outside: list[str] = field(default_factory=list)  # addresses asked for that are not this computer's
+    errors: list[str] = field(default_factory=list)  # what the scripts complained about
+
+    def wait(self, condition: str) -> None:
+        """Until the JavaScript `condition` is true."""
+        self.page.wait_for_function(condition, timeout=WAIT_MS)
+
+
+@contextlib.contextmanager
+def running(build: Callable[[str], gr.Blocks]) -> Iterator[str]:
+    """The address of a server of these pages, on a free port, until the end of the block."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(server.make_app(build), log_level="error", ws="none", timeout_graceful_shutdown=1)
+    served = uvicorn.Server(config)
+    thread = threading.Thread(target=served.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    until = time.monotonic() + 30
+    while not served.started and thread.is_alive() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert served.started, "the server did not start within 30 s"
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        served.should_exit = True
+        thread.join(timeout=10)
+        listening.close()
+
+
+@pytest.fixture(scope="session")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=list(FLAGS), timeout=30_000)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
+    """`visit(address, width=1440, dark=False, locale="en-US", block=None)` opens a page in a fresh browser profile."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(
+        address: str, *, width: int = 1440, dark: bool = False, locale: str = "en-US", block: str | None = None
+    ) -> Visitor:
+        context = browser.new_context(
+            viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light", locale=locale
+        )
+        contexts.append(context)
+        context.set_default_timeout(WAIT_MS)
+        visitor = Visitor(context.new_page())
+        visitor.page.on("request", lambda request: _note_outside(visitor, request.url))
+        visitor.page.on("pageerror", lambda error: visitor.errors.append(str(error)))
+        if block is not None:
+            visitor.page.route(block, lambda route: route.abort())
+        visitor.page.goto(address, wait_until="commit")
+        return visitor
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def _note_outside(visitor: Visitor, address: str) -> None:
+    if not address.startswith(("http://127.0.0.1:", "data:", "blob:")):
+        visitor.outside.append(address)

@@ -1,0 +1,93 @@
+"""Heads to draw: all-different sizes, so that a transposed axis fails, and tokens that try to be markup."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+import viz.figures as figures
+
+# Repeated, space, newline, tags, entities, LaTeX, templates, a colour, numbers, dates, control characters, wide, RTL.
+HOSTILE = (
+    "the",
+    "·the",
+    "↵",
+    "<s>",
+    "</s>",
+    "<b>bold</b>",
+    "&lt;tag&gt;",
+    "&#36;",
+    "$x^2$",
+    "%{x}",
+    "{{value}}",
+    "${usd}",
+    "#3b5bdb",
+    "2024-01-01",
+    "1e5",
+    "\\u202e",
+    "小明",
+    "مرحبا",
+    "the",
+)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    parts = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (parts / parts.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+@pytest.fixture
+def head() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    """Weights and `allowed` of a made-up causal head: `head(n_queries, n_keys, n_heads=None)`."""
+
+    def make(n_queries: int, n_keys: int | None = None, *shape: int) -> tuple[np.ndarray, np.ndarray]:
+        n_keys = n_queries if n_keys is None else n_keys
+        rng = np.random.default_rng(n_queries * 53 + n_keys)
+        allowed = np.tril(np.ones((n_queries, n_keys), bool), n_keys - n_queries)
+        scores = rng.normal(size=(*shape, n_queries, n_keys)) * 2
+        return softmax(np.where(allowed, scores, -1e9)), allowed
+
+    return make
+
+
+@pytest.fixture
+def every_figure(head: Callable[..., tuple[np.ndarray, np.ndarray]]) -> dict[str, go.Figure]:
+    """One of each kind and state, in both languages where they speak."""
+    weights, allowed = head(19)
+    long, may_look = head(271)
+    few = HOSTILE[:7]
+    sharp = np.linspace(0, 1, 49, dtype=np.float32).reshape(7, 7)
+    return {
+        "numbers": figures.attention_heatmap(sharp, few, few, selected=(6, 1), title="<b>$5 #abcdef</b>"),
+        "hatched": figures.attention_heatmap(
+            weights, HOSTILE, HOSTILE, allowed=allowed, selected=(5, 2), language="zh"
+        ),
+        "pooled": figures.attention_heatmap(long, ["w"] * 271, ["w"] * 271, allowed=may_look),
+        "mosaic": figures.attention_mosaic(head(5, 5, 3, 7)[0], selected=(2, 6)),
+        "lines": figures.attention_lines(weights, HOSTILE, HOSTILE, selected_query=3),
+        "next": figures.next_tokens(np.array([0.2, 0.5, 0.1]), HOSTILE[:3], n_vocabulary=53),
+    }
+
+
+@pytest.fixture
+def encoding() -> SimpleNamespace:
+    """ "<s>", "Hi", a space and "小" in two pieces, padding: as `Encoding` has them."""
+    small = "小".encode()
+    return SimpleNamespace(
+        ids=(1, 37, 41, 43, 0),
+        tokens=("<s>", "Hi", "·⟨E5 B0⟩", "⟨8F⟩", "[PAD]"),
+        bytes=(b"", b"Hi", b" " + small[:2], small[2:], b""),
+        spans=(None, (0, 2), (2, 4), (3, 4), None),
+        special=(True, False, False, False, True),
+        words=(None, 0, 1, 1, None),
+        groups=(0, 1, 2, 2, 3),
+        padding=(False, False, False, False, True),
+        text="Hi 小",
+    )
+
+
+@pytest.fixture
+def hostile() -> tuple[str, ...]:
+    return HOSTILE

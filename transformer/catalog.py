@@ -1,0 +1,83 @@
+"""What a visitor can choose: a catalog name, a local folder, or a hub id, and how it becomes a `LoadedModel`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from transformer import packs
+from transformer.wrapped import LoadedModel, wrap
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One model of the catalog. `title` is a proper name; words about it stand under `model.<name>` in the messages."""
+
+    name: str
+    title: str
+    pack: packs.Pack | None = None  # it travels as a pack; None: it is made here
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be loaded now, without fetching anything."""
+        return self.pack is None or packs.installed(self.pack.name)
+
+
+def _untrained() -> LoadedModel:
+    """A small decoder with random weights, for a computer that has no other model: true mechanics, no meaning."""
+    import torch
+
+    from transformer.config import ModelConfig
+    from transformer.decoder_lm import DecoderLM
+    from transformer.tokenizer import ByteTokenizer
+
+    tokenizer = ByteTokenizer()
+    config = ModelConfig(
+        vocab_size=tokenizer.vocab_size, max_positions=512, d_model=64, n_layers=4, n_heads=4, positions="learned"
+    )
+    return wrap(DecoderLM(config, generator=torch.Generator().manual_seed(0)), tokenizer, "untrained")
+
+
+_MADE_HERE: dict[str, Callable[[], LoadedModel]] = {"untrained": _untrained}
+_loaded: dict[str, LoadedModel] = {}
+_locks: dict[str, Lock] = {}
+_guard = Lock()
+
+
+def choices() -> tuple[Choice, ...]:
+    """The catalog, in the order in which the page offers it."""
+    travelling = [Choice(pack.name, pack.title, pack) for pack in packs.PACKS.values()]
+    return (*travelling, *(Choice(name, name) for name in _MADE_HERE))
+
+
+def default_choice() -> str:
+    """The first model that is there without fetching anything."""
+    return next(choice.name for choice in choices() if choice.ready)
+
+
+def load_model(name: str, *, limit_mb: int | None = None, folders_allowed: bool = True) -> LoadedModel:
+    """A catalog name, a local folder, or a hub id; loaded once and then shared.
+
+    `limit_mb`: refuse models that need more memory. `folders_allowed=False`: a page that serves others must not let a
+    visitor name folders of this computer. Raises the ModelError and PackError of `errors.py`.
+    """
+    with _guard:
+        lock = _locks.setdefault(name, Lock())
+    with lock:
+        if name not in _loaded:
+            _loaded[name] = _load(name, limit_mb, folders_allowed)
+        return _loaded[name]
+
+
+def _load(name: str, limit_mb: int | None, folders_allowed: bool) -> LoadedModel:
+    if name in _MADE_HERE:
+        return _MADE_HERE[name]()
+    from transformer import pretrained
+
+    if name in packs.PACKS:
+        for _ in packs.add(name):
+            pass  # fetched if it is not there yet; a page shows these steps itself before it loads
+        return replace(pretrained.load_folder(packs.pack_folder(name), name), name=name)
+    limits = {} if limit_mb is None else {"limit_mb": limit_mb}
+    return pretrained.load(name, folders_allowed=folders_allowed, **limits)
+
+
