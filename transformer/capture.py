@@ -7,6 +7,7 @@ is, so a bare pass costs nothing and visitors in different threads never hear ea
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -20,10 +21,9 @@ EVERYTHING = frozenset({"attention", "stream", "embedding", "logits"})
 
 def kind_of(site: str) -> str:
     """Which part of `record=` a hooked site belongs to."""
-    return "embedding" if ".embed." in site else "logits" if site.endswith(("head.input", "final.norm.output")) else "stream"
+    return "embedding" if ".embed." in site else "logits" if site.endswith("head.input") else "stream"
 
 
-CONTEXT_CHECK = "check"  # per head and query: context · (1, 1 + 1/d, 1 + 2/d, …), see `context_check`
 _BLOCK = 12_000_000  # floats: above every allocator's limit for memory it gives back, and untouched pages cost nothing
 
 
@@ -39,17 +39,21 @@ class Arena:
         if tensor.numel() < _BLOCK // 200:
             return tensor.detach().to(torch.float32, copy=True, memory_format=torch.contiguous_format)
         if self._used + tensor.numel() > len(self._block):
-            self._block, self._used = torch.empty(max(_BLOCK, tensor.numel())), 0
+            self._block, self._used = torch.from_numpy(np.empty(max(_BLOCK, tensor.numel()), np.float32)), 0
         room = self._block[self._used : self._used + tensor.numel()].view(tensor.shape)
         self._used += tensor.numel()
         return room.copy_(tensor.detach())
 
 
-def context_check(context: Tensor) -> Tensor:
-    """(batch, head, query): one number that tells whether a whole context vector is right. The kernel's context is as
-    large as q; this keeps a 64th of it, and no two of its numbers can be swapped unnoticed."""
-    size = context.shape[-1]
-    return context.float() @ (1 + torch.arange(size, device=context.device) / size)
+def check_numbers(vectors: Tensor) -> Tensor:
+    """(…, d) → (…): Σ (1 + i/d) · v_i, one number that tells whether a whole vector is right.
+
+    What follows from kept arrays by a known formula (contexts, norms, what a sub-layer adds) is not kept itself: that
+    would double the recording. These numbers of the pass are, and the seal compares them; no two cells can be swapped
+    unnoticed.
+    """
+    size = vectors.shape[-1]
+    return vectors.detach().float() @ (1 + torch.arange(size, device=vectors.device) / size)
 
 
 class Recorder:
@@ -72,7 +76,7 @@ class Recorder:
         # The context is not kept: it follows from q, k and v. Masks and biases are made once per pass, shared by its
         # layers and never written to.
         kept = {name: self._arena.copy(getattr(call, name)) for name in ("query", "key", "value")}
-        self.calls[site] = replace(call, **kept, context=context_check(call.context))
+        self.calls[site] = replace(call, **kept, context=check_numbers(call.context))
 
     def entering(self, module: nn.Module, tensor: Tensor, mask: Tensor | None) -> None:
         nth = self._counts[module, "input"]
@@ -81,6 +85,9 @@ class Recorder:
         self._keep(self._site(module, "input", self.plan.inputs), tensor)
 
     def leaving(self, module: nn.Module, tensor: Tensor) -> None:
+        nth = self._counts[module, "output"]
+        if (site := self.plan.checks.get((module, nth))) is not None and kind_of(site) in self.wanted:
+            self.arrays[site] = check_numbers(tensor)
         self._keep(self._site(module, "output", self.plan.outputs), tensor)
 
     def _site(self, module: nn.Module, event: str, sites: dict[tuple[nn.Module, int], str]) -> str | None:
@@ -118,6 +125,6 @@ def install_hooks(plan: Plan) -> None:
     for module, _ in (*plan.inputs, *plan.masks):
         if _hear_entering not in module._forward_pre_hooks.values():
             module.register_forward_pre_hook(_hear_entering, with_kwargs=True)
-    for module, _ in plan.outputs:
+    for module, _ in (*plan.outputs, *plan.checks):
         if _hear_leaving not in module._forward_hooks.values():
             module.register_forward_hook(_hear_leaving, with_kwargs=True)

@@ -9,7 +9,6 @@ whole.
 """
 
 import errno
-import fnmatch
 import hashlib
 import json
 import os
@@ -33,21 +32,9 @@ from transformer.errors import ModelError
 from transformer.weights_size import INDEX, WHOLE, shards, weights_files
 
 # Everything else of a repository stays there: pickles, other frameworks' copies, pictures, code.
-_SMALL = (
-    "config.json",
-    "generation_config.json",
-    "tokenizer*.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "*.spm",
-    "spiece.model",
-    "tokenizer.model",
-    "sentencepiece*.model",
-    "*.tiktoken",
-    "tekken.json",
+_SMALL = re.compile(
+    r"(config|generation_config|tokenizer.*|special_tokens_map|added_tokens|vocab|tekken)\.json"
+    r"|(vocab|merges)\.txt|(spiece|tokenizer|sentencepiece.*)\.model|.*\.(spm|tiktoken)"
 )
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _HEX = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # git's sha1, or sha256
@@ -111,11 +98,14 @@ def bring(hub_id: str, token: bool) -> Path:
 
 
 def _named(problem: Exception) -> _Stopped:
-    status = problem.response.status_code if isinstance(problem, HfHubHTTPError) else None
-    if isinstance(problem, GatedRepoError) or status == 403:
+    """What was in the way. Only the hub's own words count: a proxy's 404, or a log-in page's, tells nothing of a model."""
+    if isinstance(problem, GatedRepoError):
         return _Stopped("gated")
-    if isinstance(problem, RepositoryNotFoundError | DisabledRepoError) or status in (401, 404):
+    if isinstance(problem, RepositoryNotFoundError | DisabledRepoError):
         return _Stopped("unknown")
+    if isinstance(problem, HfHubHTTPError):
+        refused = problem.response.status_code in (401, 403) and "X-Error-Message" in problem.response.headers
+        return _Stopped("gated") if refused else _Stopped("network", endpoint=constants.ENDPOINT)
     if isinstance(problem, OSError) and (problem.errno in _NO_ROOM or problem.filename):  # of the disk, not the line
         free = shutil.disk_usage(_existing(Path(constants.HF_HUB_CACHE))).free
         return _Stopped("not_kept", needed=_Bar.total, free=free, detail=problem.strerror)
@@ -160,7 +150,7 @@ class _Download:
         tell(folder=str(self.folder), parameters=self.parameters, size=size)
         if not sys.stdin.readline():  # the caller does not want it, or is gone
             sys.exit(0)
-        small = [name for name in self.files if any(fnmatch.fnmatchcase(name, kind) for kind in _SMALL)]
+        small = [name for name in self.files if _SMALL.fullmatch(name)]
         self._fetch_missing([*small, *weights])
         self._point()
         return self.folder

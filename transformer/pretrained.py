@@ -15,38 +15,17 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import (
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    MODEL_FOR_MASKED_LM_MAPPING,
-    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
-    MODEL_FOR_TEXT_ENCODING_MAPPING,
-    MODEL_MAPPING,
-    AutoConfig,
-    AutoTokenizer,
-)
-from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers import AutoTokenizer
 from transformers.utils import logging
 
 from transformer import hub
-from transformer.errors import (
-    BrokenModel,
-    ModelError,
-    NeedsRemoteCode,
-    NotATextModel,
-    SeeThroughError,
-    SlowTokenizer,
-)
+from transformer.errors import BrokenModel, ModelError, NeedsRemoteCode, SeeThroughError, SlowTokenizer
+from transformer.model_kind import configuration
 from transformer.pack_steps import Progress
 from transformer.weights_size import check_size, parameters, read_config, weights_files
 from transformer.wrapped import LoadedModel, wrap
 
 DEFAULT_LIMIT_MB = 4000  # leaves an 8 GB computer half of its memory; about 800 million parameters
-_WITH_HEAD = (
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
-    MODEL_FOR_MASKED_LM_MAPPING,
-    MODEL_FOR_TEXT_ENCODING_MAPPING,
-)
 _TOKENIZER_FILES = ("tokenizer*", "vocab.*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "tekken.json")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\'\":,]+){2,}")
 # The library's verbosity is one for the whole process; and two models at once would need the memory of both.
@@ -55,14 +34,6 @@ _alone = Lock()
 
 class FoldersClosed(ModelError):
     """A visitor named a folder, on a page that serves others."""
-
-
-class UnknownFamily(ModelError):
-    """config.json names a kind of model that this version of `transformers` does not have."""
-
-
-class QuantizedModel(ModelError):
-    """The weights are packed into fewer bits, so queries and keys would not be what the model was trained with."""
 
 
 class WeightsDoNotFit(ModelError):
@@ -132,7 +103,7 @@ def load_folder(folder: Path, name: str | None = None, *, limit_mb: int = DEFAUL
     read_config(folder, name)
     check_size(sum(parameters(file, name) for file in weights_files(folder, name)), limit_mb, name)
     with _quiet(), _named(folder, name):
-        config, kind = _configuration(folder, name)
+        config, kind = configuration(folder, name)
         tokenizer = _tokenizer(folder, name)
         return wrap(_module(kind, folder, config, name), tokenizer, name)
 
@@ -161,41 +132,7 @@ def local_folder(name: str, folders_allowed: bool = True) -> Path | None:
 def model_class(folder: Path, name: str) -> type[nn.Module]:
     """The class that config.json asks for, checked for all that would speak against it; no weights are needed."""
     with _quiet(), _named(folder, name):
-        return _configuration(folder, name)[1]
-
-
-def _configuration(folder: Path, name: str) -> tuple[Any, type[nn.Module]]:
-    settings = read_config(folder, name)
-    family = str(settings.get("model_type", ""))
-    if family not in CONFIG_MAPPING:
-        if "auto_map" in settings:
-            raise NeedsRemoteCode(name=name)
-        raise UnknownFamily(name=name, family=hub.shown(family))
-    if settings.get("quantization_config"):
-        method = str(settings["quantization_config"].get("quant_method", "?"))
-        raise QuantizedModel(name=name, method=hub.shown(method))
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    config.transformers_weights = None  # the weights are in the files that were measured, and in no others
-    kind = _kind(config)
-    if kind is None:
-        raise UnknownFamily(name=name, family=hub.shown(family))
-    if kind.main_input_name != "input_ids":
-        raise NotATextModel(name=name, wants=kind.main_input_name)
-    return config, kind
-
-
-def _kind(config: Any) -> Any:
-    """The class named in `architectures` if it has a language head or is a lone encoder; else the bare model."""
-    for mapping in _WITH_HEAD:
-        for kind in _classes(mapping, config):
-            if kind.__name__ in (config.architectures or ()):
-                return kind
-    return next(iter(_classes(MODEL_MAPPING, config)), None)
-
-
-def _classes(mapping: Any, config: Any) -> tuple[Any, ...]:
-    found = mapping.get(type(config), ())
-    return found if isinstance(found, tuple) else (found,)
+        return configuration(folder, name)[1]
 
 
 def _module(kind: Any, folder: Path, config: Any, name: str) -> nn.Module:

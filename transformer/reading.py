@@ -133,18 +133,17 @@ class Reader:
             self._plan_output(f"{site}.projection", part, (f"{site}.merged", f"{site}.output"), giver)
             return
         self._plan_input(f"{site}.input", prefix, event)
-        if event.place.startswith("norm"):
-            self.plan.outputs[event.heard.module, event.heard.nth] = f"{site}.output"
-            self._add_part(site, norm_part(event.heard), f"{site}.input", f"{site}.output")
-        else:
-            part = feed_forward_part(event.ups, event.heard)
-            self._plan_output(site, part, (f"{site}.input", f"{site}.output"), event.heard)
+        is_norm = event.place.startswith("norm")
+        part = norm_part(event.heard) if is_norm else feed_forward_part(event.ups, event.heard)
+        self._plan_output(site, part, (f"{site}.input", f"{site}.output"), event.heard)
 
     def _plan_output(self, name: str, part: Part | None, ends: tuple[str, str], giver: Heard) -> None:
-        """What a sub-layer adds follows from its input where its formula is known; only otherwise it is kept."""
+        """What a part gives follows from what enters it where its formula is known; only otherwise it is kept."""
         self._add_part(name, part, *ends)
         if part is None:
             self.plan.outputs[giver.module, giver.nth] = ends[1]
+        else:
+            self.plan.checks[giver.module, giver.nth] = f"{name}.output_check"
 
     def _plan_input(self, site: str, prefix: str, event: Event) -> None:
         """What enters a norm or feed-forward: kept, unless it is one of the arrays that are kept anyway."""
@@ -208,9 +207,9 @@ class Reader:
         boxes += [Box("add", f"{stack}.embed.sum")] if len(terms) > 1 else []
         if norm is not None:
             self.plan.inputs[norm.module, norm.nth] = f"{stack}.embed.sum"
-            self.plan.outputs[norm.module, norm.nth] = f"{stack}.embed.norm.output"
-            self.plan.aliases[f"{stack}.embed.norm.input"] = f"{stack}.embed.sum"
-            self._add_part(f"{stack}.embed.norm", norm_part(norm), f"{stack}.embed.norm.input", f"{stack}.embed.norm.output")
+            site = f"{stack}.embed.norm"
+            self.plan.aliases[f"{site}.input"] = f"{stack}.embed.sum"
+            self._plan_output(site, norm_part(norm), (f"{site}.input", f"{site}.output"), norm)
             boxes.append(Box("norm", f"{stack}.embed.norm", self._norm_facts(f"{stack}.embed.norm")))
         else:
             self.plan.aliases[f"{stack}.embed.sum"] = f"{stack}.0.resid.before"
@@ -257,9 +256,8 @@ class Reader:
         norm = next((one for one in following if looks_like_norm(one) and one.input is not None and last.output is not None and one.input.equal(last.output)), None)
         output = f"{stack}.{self._n_layers(stack) - 1}.resid.after"
         if norm is not None:
-            self.plan.outputs[norm.module, norm.nth] = f"{site}.output"
             self.plan.aliases[f"{site}.input"] = output
-            self._add_part(site, norm_part(norm), f"{site}.input", f"{site}.output")
+            self._plan_output(site, norm_part(norm), (f"{site}.input", f"{site}.output"), norm)
             boxes.append(Box("norm", site, self._norm_facts(site)))
             output = f"{site}.output"
         self.plan.aliases[f"{stack}.output"] = output

@@ -51,34 +51,16 @@ def replay(trace: Trace) -> tuple[Seal, ...]:
 def seal(trace: Trace, site: str, head: int | None = None) -> Seal:
     """The seal of one view: an attention ("decoder.3.self", one head or all), a part ("decoder.3.ffn"), a sum
     ("decoder.3.resid.after") or "logits". Raises NoSuchSite where nothing of that name can be recomputed.
-
-    What a part gives is not always kept; then the seal is that of the sum (or norm) it goes into, which is.
     """
     if site in trace.attention:
         return seal_attention(trace, site, head)
     if site == "logits":
         site = next((name for name, (_, leaves) in trace.part_inputs.items() if leaves == "logits"), site)
     if site in trace.parts:
-        leaves = trace.part_inputs[site][1]
-        return _seal_part(trace, site) if _is_kept(trace, leaves) else _seal_downstream(trace, leaves)
+        return _seal_part(trace, site)
     if site in trace.sums:
         return _seal_sum(trace, site)
     raise NoSuchSite(site=site, sites=", ".join([*trace.attention, *trace.parts, *trace.sums]))
-
-
-def _is_kept(trace: Trace, site: str) -> bool:
-    return site == "logits" or trace.resolve(site) in trace.arrays
-
-
-def _seal_downstream(trace: Trace, leaves: str) -> Seal:
-    """The seal of what was made from an array that is not kept."""
-    total = next((site for site, terms in trace.sums.items() if leaves in terms and _is_kept(trace, site)), None)
-    if total is not None:
-        return _seal_sum(trace, total)
-    user = next((name for name, (enters, _) in trace.part_inputs.items() if trace.resolve(enters) == leaves), None)
-    if user is None:
-        raise NoSuchSite(site=leaves, sites=", ".join([*trace.attention, *trace.parts, *trace.sums]))
-    return _seal_part(trace, user)
 
 
 def seal_attention(trace: Trace, site: str, head: int | None = None) -> Seal:
@@ -88,9 +70,14 @@ def seal_attention(trace: Trace, site: str, head: int | None = None) -> Seal:
     if how.weights is not None:  # nothing but weights was handed out: rows must sum to 1
         sums = np.stack([how.weights[h].sum(-1) for h in heads])
         return compare(f"{site}.weights", np.ones_like(sums), sums)
-    size = trace[f"{site}.v"].shape[-1]
-    checks = np.stack([trace.context(site, h) @ (1 + np.arange(size) / size) for h in heads])
-    return compare(f"{site}.check", checks, trace[f"{site}.check"][list(heads)])
+    recomputed = np.stack([check_numbers(trace.context(site, h)) for h in heads])
+    return compare(f"{site}.check", recomputed, trace[f"{site}.check"][list(heads)])
+
+
+def check_numbers(vectors: Array) -> Array:
+    """Σ (1 + i/d) · v_i over the last axis, as `capture.check_numbers` took it from the pass."""
+    size = vectors.shape[-1]
+    return vectors.astype(np.float64) @ (1 + np.arange(size) / size)
 
 
 def _seals(trace: Trace) -> Iterator[Seal]:
@@ -105,16 +92,18 @@ def _has(trace: Trace, *sites: str) -> bool:
 
 def _has_ends(trace: Trace, name: str) -> bool:
     enters, leaves = trace.part_inputs[name]
-    return _has(trace, enters) and (_is_kept(trace, leaves) if leaves != "logits" else trace.top is not None)
+    if leaves == "logits":
+        return _has(trace, enters) and trace.top is not None
+    return _has(trace, enters) and f"{name}.output_check" in trace.arrays
 
 
 def _seal_part(trace: Trace, name: str) -> Seal:
-    enters, leaves = trace.part_inputs[name]
+    enters, _ = trace.part_inputs[name]
     part = trace.parts[name]
     if isinstance(part, HeadPart):
         assert trace.top is not None
         return compare("logits", part(trace[enters], trace.top.ids), trace.top.values)
-    return compare(leaves, part(trace[enters]), trace[leaves])
+    return compare(f"{name}.output", check_numbers(part(trace[enters])), trace[f"{name}.output_check"])
 
 
 def seal_probabilities(trace: Trace, position: int) -> Seal:

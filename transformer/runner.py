@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.capture import CONTEXT_CHECK, EVERYTHING, Recorder, kind_of
+from transformer.capture import EVERYTHING, Recorder, kind_of
 from transformer.errors import EmptyText, MissingTarget, NoTokenizer, ShapesDoNotFit, TooManyTokens, UnknownToken
 from transformer.listening import AttentionCall, listening
 from transformer.parts import Array
@@ -192,9 +192,10 @@ def _trace(
     encodings = {model.structure.stacks[0].name: source[row]}
     if targets is not None:
         encodings["decoder"] = targets[row]
-    arrays = {
-        site: _row(tensor, row, len(encodings[site.split(".")[0]].ids)) for site, tensor in recorder.arrays.items()
-    }
+    arrays = {}
+    for site, tensor in recorder.arrays.items():
+        width = () if site.endswith("_check") else tuple(tensor.shape[-1:])
+        arrays[site] = _row(tensor, row, len(encodings[site.split(".")[0]].ids), width)
     attention: dict[str, Attention] = {}
     lacks = dict(model.plan.lacks)
     for site, call in calls.items():
@@ -223,16 +224,13 @@ def _trace(
     )
 
 
-_KEPT = {"q": "query", "k": "key", "v": "value", CONTEXT_CHECK: "context"}
+_KEPT = {"q": "query", "k": "key", "v": "value", "check": "context"}
 
 
-def _row(tensor: Tensor, row: int, length: int) -> Array:
+def _row(tensor: Tensor, row: int, length: int, width: tuple[int, ...]) -> Array:
     """One row of the batch. Tables that are the same for all rows (positions) have no batch; experts see it flattened."""
-    array = tensor.numpy()
-    if array.ndim == 2 and array.shape[0] == length:
-        return array
-    array = array.reshape(-1, length, array.shape[-1])
-    return array[row if array.shape[0] > 1 else 0]
+    array = tensor.numpy().reshape(-1, length, *width)
+    return array[row if len(array) > 1 else 0]
 
 
 def _how(call: AttentionCall, row: int) -> Attention:

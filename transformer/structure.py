@@ -51,6 +51,7 @@ class Plan:
     masks: dict[Call, str] = field(default_factory=dict)  # attentions that are only seen from outside -> their place
     inputs: dict[Call, str] = field(default_factory=dict)  # -> "decoder.3.norm1.input"
     outputs: dict[Call, str] = field(default_factory=dict)
+    checks: dict[Call, str] = field(default_factory=dict)  # modules whose output follows from a known formula
     aliases: dict[str, str] = field(default_factory=dict)  # a site that holds the same array as another one
     sums: dict[str, tuple[str, ...]] = field(default_factory=dict)  # a site that is the sum of others: residual adds
     parts: dict[str, Part] = field(default_factory=dict)  # "decoder.3.norm1" -> its formula with the model's weights

@@ -21,7 +21,8 @@ AXES: dict[str, tuple[str, ...]] = {
     "q": ("head", "query", "d_head"),
     "k": ("kv_head", "key", "d_head"),
     "v": ("kv_head", "key", "d_value"),
-    "check": ("head", "query"),
+    "check": ("head", "query"),  # of each context, see capture.check_numbers
+    "output_check": ("position",),  # of what a part gave
     "context": ("head", "query", "d_value"),
     "bias": ("head", "query", "key"),
     "allowed": ("query", "key"),
@@ -107,8 +108,9 @@ class Trace:
     @cached_property
     def sites(self) -> tuple[str, ...]:
         """All names that `trace[...]` answers to."""
-        kept = [*self.arrays, *(alias for alias, site in self.aliases.items() if self.resolve(site) in self.arrays)]
-        return tuple(dict.fromkeys([*kept, *self._computed_sites(), *(("logits", "logits.ids", "logits.logsumexp") if self.top else ())]))
+        top = ("logits", "logits.ids", "logits.logsumexp") if self.top else ()
+        own = dict.fromkeys([*self.arrays, *self._computed_sites(), *top])
+        return tuple(own | dict.fromkeys(alias for alias in self.aliases if self.resolve(alias) in own))
 
     def _computed_sites(self) -> Iterator[str]:
         for site, how in self.attention.items():
@@ -117,10 +119,21 @@ class Trace:
             if how.bias is not None:
                 yield f"{site}.bias"
         for name, part in self.parts.items():
-            if isinstance(part, NormPart | FeedForwardPart) and self.resolve(f"{name}.input") in self.arrays:
-                yield from (f"{name}.{p}" for p in (_OF_NORM if isinstance(part, NormPart) else ("hidden", "output")))
+            if isinstance(part, NormPart | FeedForwardPart) and self._can_enter(name):
+                of_part = (*_OF_NORM, "output") if isinstance(part, NormPart) else ("hidden", "output")
+                yield from (f"{name}.{one}" for one in of_part)
             elif name.endswith(".projection") and f"{name.removesuffix('.projection')}.q" in self.arrays:
                 yield name.removesuffix("projection") + "output"
+
+    def _can_enter(self, name: str) -> bool:
+        """Whether what enters a part is kept, or follows from a part before it."""
+        enters = self.resolve(f"{name}.input")
+        if enters in self.arrays:
+            return True
+        before = enters.removesuffix(".output")
+        if before in self.attention:
+            return f"{before}.q" in self.arrays and f"{before}.projection" in self.parts
+        return before != enters and before in self.parts and self._can_enter(before)
 
     def _knows_mask(self, site: str) -> bool:
         return f"{site}.allowed" not in self.lacks

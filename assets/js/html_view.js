@@ -9,6 +9,7 @@ stt.htmlView = (element, trigger, props, watch) => {
   };
   const items = () => [...host.querySelectorAll("*")].filter((node) => Object.keys(node.dataset || {}).length);
   const signature = (node) => JSON.stringify({ ...node.dataset });
+  const { send, answered } = stt.sender(trigger);
   let shown = null;
 
   // One stop of the Tab key per view: the marked item, else the first; arrows walk among the items.
@@ -28,9 +29,10 @@ stt.htmlView = (element, trigger, props, watch) => {
     prepare();
     if (was) items().find((node) => signature(node) === was)?.focus({ preventScroll: true });
     host.dataset.n = 1 + (+host.dataset.n || 0);
+    answered();
   }
   async function act(item) {
-    if (item.dataset.copy === undefined) { trigger("pick", { ...item.dataset }); return; }
+    if (item.dataset.copy === undefined) { send({ ...item.dataset }); return; }
     const done = await stt.copy(item.dataset.copy);
     stt.say(done ? stt.words.copied : stt.words.copy_failed);
     item.classList.toggle("stt-copied", done);

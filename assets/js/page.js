@@ -7,6 +7,9 @@ const sttScript = document.currentScript;
 stt.words = (window.sttPage || {}).words || {};
 stt.darkOf = (window.sttPage || {}).dark || {};
 
+// Gradio words its own few messages, and marks the page, by the browser's language; the page's language is what counts.
+if (window.sttPage) Object.defineProperty(navigator, "language", { get: () => window.sttPage.language });
+
 // ---- light and dark: ?__theme= beats the visitor's choice, which beats the system's -------------------------------
 stt.remembered = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
 stt.wantsDark = () => {
@@ -52,6 +55,22 @@ stt.plotly = () => (library ||= new Promise((resolve, reject) => {
   document.head.append(script);
 }));
 stt.whenIdle = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 1000 }) : setTimeout(work, 200));
+// Picks go one after the other: the next one waits until the view has its answer, and only the newest waits.
+// (Gradio's "always_last" would repeat the first event's data, and "multiple" alone lets answers overtake each other.)
+stt.sender = (trigger) => {
+  let open = null, next = null;
+  const answered = () => {
+    clearTimeout(open);
+    open = null;
+    if (next) { const event = next; next = null; send(event); }
+  };
+  const send = (event) => {
+    if (open) { next = event; return; }
+    open = setTimeout(answered, 400);
+    trigger("pick", event);
+  };
+  return { send, answered };
+};
 stt.nextFrame = () => new Promise((done) => {
   // A hidden tab paints no frames: the timer keeps it going.
   const timer = setTimeout(done, 60);

@@ -6,6 +6,8 @@ stt.plotView = (element, trigger, props, watch) => {
   const host = element.querySelector(".stt-plot");
   const plot = host.querySelector(".stt-plot-live"), canvas = host.querySelector("canvas");
   const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  const { send, answered } = stt.sender(trigger);
+  let mine = null; // {at, until}: a selection of the visitor's that an older answer must not move back
   let text = null, fig = null, first = null, Plotly = null, busy = false, again = false;
 
   const grid = () => fig?.layout?.meta?.select || null;
@@ -32,6 +34,16 @@ stt.plotView = (element, trigger, props, watch) => {
     if (plot._fullLayout && !busy) Plotly.relayout(plot, { [`shapes[${index}]`]: fig.layout.shapes[index] });
     else if (!plot._fullLayout) paintFirst();
   }
+  function choose(at) {
+    mine = { at, until: performance.now() + 1000 };
+    select(at);
+  }
+  function keepMine() {
+    if (!mine || !grid()) return;
+    if (String(mine.at) === String(grid().at) || performance.now() > mine.until) { mine = null; return; }
+    grid().at = mine.at;
+    Object.assign(fig.layout.shapes[shapeIndex()], frame(mine.at));
+  }
   function cellAt(x, y) {
     const { origin, pitch, count } = grid();
     return [x, y].map((value, axis) => clamp(Math.floor((value - origin[axis]) / pitch[axis]), count[axis]));
@@ -40,9 +52,9 @@ stt.plotView = (element, trigger, props, watch) => {
     if (grid() && Number.isFinite(event.x) && Number.isFinite(event.y)) {
       const at = cellAt(event.x, event.y);
       [event.column, event.row] = at;
-      trigger("pick", event);
-      select(at);
-    } else trigger("pick", event);
+      choose(at);
+      send(event);
+    } else send(event);
   }
   // On a grid the cell is read from the pixel: plotly.js would wait for its own hover first, and skips empty cells.
   let down = null;
@@ -61,12 +73,12 @@ stt.plotView = (element, trigger, props, watch) => {
     const { key } = event, step = STEPS[key];
     if (!step && !["Home", "End", "Enter"].includes(key)) return;
     event.preventDefault();
-    if (!grid()) { trigger("pick", { key }); return; }
+    if (!grid()) { send({ key }); return; }
     const now = grid().at || [0, 0], { count } = grid();
     const far = { Home: [0, now[1]], End: [count[0] - 1, now[1]] }[key];
     const at = far || (step && grid().at ? now.map((value, axis) => clamp(value + step[axis], count[axis])) : now);
-    select(at);
-    trigger("pick", { key, column: at[0], row: at[1] });
+    choose(at);
+    send({ key, column: at[0], row: at[1] });
   }
 
   // ---- drawing ----------------------------------------------------------------------------------------------------
@@ -76,6 +88,7 @@ stt.plotView = (element, trigger, props, watch) => {
     fig.layout = { ...fig.layout, autosize: true };
     delete fig.layout.width;
     fig.layout.uirevision ??= "stt";
+    keepMine();
     if (fig.layout.height) host.style.height = fig.layout.height + "px";
     host.setAttribute("role", grid() ? "application" : "img");
   }
@@ -117,6 +130,7 @@ stt.plotView = (element, trigger, props, watch) => {
     text = props.value;
     parse();
     draw();
+    answered();
   }
 
   // ---- life -------------------------------------------------------------------------------------------------------
@@ -144,7 +158,11 @@ stt.plotView = (element, trigger, props, watch) => {
   });
   document.addEventListener("stt-theme", retheme);
   watch("value", update);
-  watch("select", () => { try { select(JSON.parse(props.select)); } catch (error) { console.error(error); } });
+  watch("select", () => {
+    mine = null;
+    try { select(JSON.parse(props.select)); } catch (error) { console.error(error); }
+    answered();
+  });
   update();
   resizer.observe(host);
   stt.whenIdle(takeOver);

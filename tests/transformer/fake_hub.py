@@ -29,6 +29,7 @@ class FakeHub:
         self.hang_after: int | None = None  # a large file stops there until `go` is set
         self.go = Event()
         self.broken_status: int | None = None
+        self.says = ""  # its own words about that
         self.spoil = b""  # put in front of every large file
         self.endpoint = ""
 
@@ -151,6 +152,7 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
 
         def refuse(self, status: int, code: str) -> None:
-            self.answer(status, {"X-Error-Code": code, "Content-Length": 0})
+            told = {"X-Error-Code": code, "X-Error-Message": hub.says}
+            self.answer(status, {**{key: words for key, words in told.items() if words}, "Content-Length": 0})
 
     return Handler

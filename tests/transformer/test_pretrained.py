@@ -39,7 +39,8 @@ from transformer.errors import (
     SlowTokenizer,
     UnknownModel,
 )
-from transformer.pretrained import FoldersClosed, QuantizedModel, UnknownFamily, WeightsDoNotFit, load, load_folder
+from transformer.model_kind import QuantizedModel, UnknownFamily
+from transformer.pretrained import FoldersClosed, WeightsDoNotFit, load, load_folder
 from transformer.weights_size import DamagedFile, NoConfig, estimate_mb, needed_mb, parameters, weights_files
 
 VOCABULARY = 283

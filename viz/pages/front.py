@@ -1,4 +1,4 @@
-"""The front door: stands before Gradio and minds the language, the head of the page, compressed files and safe headers."""
+"""The front door: stands before Gradio and minds the language, the head of the page and safe headers."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -16,9 +16,10 @@ CHINESE = "/zh"  # where the Chinese page lies; the English one lies at "/"
 
 
 def security_headers(framed_by: str) -> dict[str, str]:
-    """Headers that Gradio tolerates. Its views are built with `Function`, hence 'unsafe-eval'; all else is ours alone,
+    """Headers that Gradio tolerates: it builds its views with `Function`, hence 'unsafe-eval'.
 
-    so the page cannot send anything to another computer even if it wanted to. `framed_by` may show the page in a frame.
+    All sources are our own, so the page could not reach another computer even if it wanted to. `framed_by` are the
+    sites that may show the page in a frame.
     """
     policy = (
         "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -52,7 +53,7 @@ def redirect_of(path: str, query: str, accept_language: str) -> str | None:
 class Front:
     """ASGI: the parts above put around `app`. `heads` and `bodies` hold, per language, what is put into the page."""
 
-    def __init__(self, app: App, heads: Mapping[str, str], bodies: Mapping[str, str], framed_by: str = "'self'") -> None:
+    def __init__(self, app: App, heads: Mapping[str, str], bodies: Mapping[str, str], framed_by: str) -> None:
         self.app, self.heads, self.bodies = app, heads, bodies
         self.headers = [(name.encode(), value.encode()) for name, value in security_headers(framed_by).items()]
 
@@ -66,7 +67,10 @@ class Front:
         if not wants_page or scope["path"] not in ("/", CHINESE, CHINESE + "/"):
             await self.app(scope, receive, guarded)
             return
-        target = redirect_of(scope["path"], scope["query_string"].decode("latin-1"), _header(scope, b"accept-language").decode("latin-1"))
+        query, prefers = (
+            part.decode("latin-1") for part in (scope["query_string"], _header(scope, b"accept-language"))
+        )
+        target = redirect_of(scope["path"], query, prefers)
         if target is None:
             await self._page(scope, receive, guarded)
             return
@@ -113,10 +117,10 @@ class Front:
 
 
 def rewrite(page: str, language: str, head: str, body: str) -> str:
-    """Gradio's page in our language, with `head` before its scripts and `body` before its app; its own adverts left out."""
+    """Gradio's page in our language, `head` before its scripts and `body` before its app; its adverts left out."""
     page = re.sub(r'<meta\s+(?:property|name)="(?:og|twitter):[^>]*/>\s*', "", page)
     page = page.replace('<link rel="manifest" href="/manifest.json" />', "", 1)
-    page = page.replace('lang="en"', f'lang="{"zh-Hans" if language == "zh" else "en"}"', 1)
+    page = page.replace('lang="en"', f'lang="{"zh-CN" if language == "zh" else "en"}"', 1)
     page = page.replace("</style>", "</style>\n" + head, 1)
     return page.replace("<gradio-app", body + "\n<gradio-app", 1)
 

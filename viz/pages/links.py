@@ -1,7 +1,7 @@
 """The state of the page as a link: what is shown ↔ `model=…&text=…&layer=…&head=…&query=…&key=…&view=…&lang=…`.
 
-Pure functions. A link comes from anybody, so whatever does not fit is dropped, never raised; whether the layer exists is
-checked by the page, which knows the model.
+Pure functions. A link comes from anybody, so whatever does not fit is dropped, never raised; whether the layer exists
+is checked by the page, which knows the model.
 """
 
 from collections.abc import Mapping
@@ -46,13 +46,14 @@ def to_query(view: View) -> str:
         "view": view.view,
         "lang": view.language,
     }
-    return urlencode({name: value for name, value in parts.items() if value is not None}, quote_via=quote, errors="replace")
+    given = {name: value for name, value in parts.items() if value is not None}
+    return urlencode(given, quote_via=quote, errors="replace")
 
 
 def from_query(query: str | Mapping[str, str]) -> View:
     """The `View` of a query string (with or without "?") or of parameters already taken apart."""
     parts = _parts(query) if isinstance(query, str) else {name: str(value) for name, value in query.items()}
-    cell = _number(parts.get("query")), _number(parts.get("key"))
+    row, column = _number(parts.get("query")), _number(parts.get("key"))
     language = parts.get("lang", "")[:2].lower()
     return View(
         model=_name(parts.get("model")),
@@ -61,7 +62,7 @@ def from_query(query: str | Mapping[str, str]) -> View:
         site=_name(parts.get("site")),
         layer=_number(parts.get("layer")),
         head=_number(parts.get("head")),
-        cell=None if None in cell else cell,
+        cell=None if row is None or column is None else (row, column),
         view=_name(parts.get("view")),
         language=language if language in LANGUAGES else None,
     )

@@ -1,8 +1,11 @@
 """What the page shows and hears: the clickable figure, clickable HTML of our own, and the state in the address bar.
 
-Each is a `gr.HTML` made by a function (a subclass would make Gradio write files beside this module). Their scripts lie in
-`assets/js` and are put into the page by `server.serve`. No text of a visitor goes through a template, where it could run:
-values reach the page as strings that our scripts take up.
+Each is a `gr.HTML` made by a function (a subclass would make Gradio write files beside this module). Their scripts lie
+in `assets/js` and are put into the page by `server.serve`. No text of a visitor goes through a template, where it could
+run: values reach the page as strings that our scripts take up.
+
+Wire a `pick` with `queue=False, show_progress="hidden", trigger_mode="multiple"`: Gradio's "always_last" loses the data
+of the event, and our scripts see to it that picks go one after the other.
 """
 
 import html
@@ -16,6 +19,7 @@ import gradio as gr
 import orjson
 import plotly.graph_objects as go
 
+KEYS = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "Enter")
 DEFAULT_HEIGHT = 360  # pixels of a figure that does not say its own
 
 
@@ -30,7 +34,7 @@ class Pick:
     z: float | None = None
     curve: int | None = None
     custom: float | None = None  # the `customdata` of the point
-    key: str | None = None  # "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "Enter"
+    key: str | None = None  # one of KEYS
 
 
 def figure_json(figure: go.Figure | None, *, zoom: str | None = None) -> str | None:
@@ -51,8 +55,9 @@ def figure_json(figure: go.Figure | None, *, zoom: str | None = None) -> str | N
 def plot_view(value: str | None, *, elem_id: str, label: str, height: int | None = None) -> gr.HTML:
     """A figure that tells `pick` when it is clicked or keys are pressed on it. `value` comes from `figure_json`.
 
-    `label` is what a screen reader says. Wire it with `view.pick(handler, …)`; the handler takes an `event: gr.EventData`
-    and reads `picked(event)`. Handlers return new values from `figure_json`, or `move_selection` to move only the rectangle.
+    `label` is what a screen reader says. Wire it with `view.pick(handler, …)`; the handler takes an
+    `event: gr.EventData`, reads `picked(event)` and returns a new `figure_json`, or `move_selection` to move only the
+    rectangle. Where the figure has a grid, the rectangle has moved already when the handler is called.
     """
     tall = height or (json.loads(value)["layout"].get("height") if value else None) or DEFAULT_HEIGHT
     return gr.HTML(
@@ -75,7 +80,7 @@ def move_selection(column: int, row: int) -> Any:
 
 
 def html_view(value: str, *, elem_id: str, label: str, live: bool = False) -> gr.HTML:
-    """HTML of ours, escaped where it was made. What carries `data-…` there tells `pick` with its data, by mouse and keyboard.
+    """HTML of ours, escaped where it was made. What carries `data-…` there tells `pick` its data, by mouse and keys.
 
     An element with `data-copy="…"` copies that text instead. `live` has a screen reader read out what changes.
     """
@@ -91,7 +96,7 @@ def html_view(value: str, *, elem_id: str, label: str, live: bool = False) -> gr
 
 
 def address_view(query: str) -> gr.HTML:
-    """An unseen view whose value, a query string from `links.to_query`, is written into the address bar when it changes."""
+    """An unseen view: its value, a query string from `links.to_query`, goes to the address bar when it changes."""
     return gr.HTML(
         value=query,
         elem_id="address",
@@ -105,10 +110,10 @@ def address_view(query: str) -> gr.HTML:
 def picked(event: gr.EventData) -> Pick:
     """The figure's event as a `Pick`. It comes from the browser, so anything may be in it."""
     data = data_of(event)
-    whole = {name: _whole(data.get(name)) for name in ("column", "row", "curve")}
-    real = {name: _real(data.get(name)) for name in ("x", "y", "z", "custom")}
+    column, row, curve = (_whole(data.get(name)) for name in ("column", "row", "curve"))
+    x, y, z, custom = (_real(data.get(name)) for name in ("x", "y", "z", "custom"))
     key = data.get("key")
-    return Pick(**whole, **real, key=key if isinstance(key, str) and len(key) <= 10 else None)
+    return Pick(column, row, x, y, z, curve, custom, key if isinstance(key, str) and key in KEYS else None)
 
 
 def data_of(event: gr.EventData) -> dict[str, Any]:
@@ -138,6 +143,6 @@ def _whole(value: object) -> int | None:
 
 
 def _attribute(text: str) -> str:
-    """`text` for an attribute of a template: Gradio evaluates `${…}` and `{{…}}` there, so their signs become entities."""
+    """`text` for an attribute of a template. Gradio evaluates `${…}` and `{{…}}` there: their signs become entities."""
     entities = {"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;", "\\": "&#92;"}
     return "".join(entities.get(letter, letter) for letter in html.escape(text))

@@ -10,7 +10,17 @@ import plotly.graph_objects as go
 import pytest
 
 from viz.pages import plot_view as module
-from viz.pages.plot_view import Pick, address_view, data_of, figure_json, html_view, move_selection, picked, plot_view, whole_of
+from viz.pages.plot_view import (
+    Pick,
+    address_view,
+    data_of,
+    figure_json,
+    html_view,
+    move_selection,
+    picked,
+    plot_view,
+    whole_of,
+)
 
 
 def _event(**data: object) -> gr.EventData:
@@ -27,7 +37,9 @@ def test_figure_json_keeps_arrays_binary_and_leaves_the_template_out() -> None:
 
 
 def test_figure_json_takes_numpy_numbers_and_nan() -> None:
-    figure = go.Figure(go.Scatter(x=[np.int64(3), float("nan")], y=[1, 2]), layout={"meta": {"n": np.int64(7), "x": float("nan")}})
+    figure = go.Figure(
+        go.Scatter(x=[np.int64(3), float("nan")], y=[1, 2]), layout={"meta": {"n": np.int64(7), "x": float("nan")}}
+    )
     parts = json.loads(figure_json(figure))
     assert parts["layout"]["meta"] == {"n": 7, "x": None}
 
@@ -41,7 +53,10 @@ def test_no_figure_is_no_value() -> None:
     assert figure_json(None) is None
 
 
-@pytest.mark.parametrize("view", [lambda label: plot_view(None, elem_id="a", label=label), lambda label: html_view("", elem_id="a", label=label)])
+@pytest.mark.parametrize(
+    "view",
+    [lambda label: plot_view(None, elem_id="a", label=label), lambda label: html_view("", elem_id="a", label=label)],
+)
 def test_a_label_cannot_reach_the_template_language(view: object) -> None:
     template = view('"><script>${alert(1)}{{value}}`\\').html_template
     label = template.split('aria-label="')[1].split('"')[0]
@@ -49,7 +64,10 @@ def test_a_label_cannot_reach_the_template_language(view: object) -> None:
 
 
 def test_the_view_is_as_high_as_its_figure() -> None:
-    assert "height:217px" in plot_view(figure_json(go.Figure(layout={"height": 217})), elem_id="a", label="b").html_template
+    assert (
+        "height:217px"
+        in plot_view(figure_json(go.Figure(layout={"height": 217})), elem_id="a", label="b").html_template
+    )
 
 
 def test_views_speak_of_a_pick_and_leave_no_file_behind() -> None:
@@ -71,7 +89,9 @@ def test_a_good_pick() -> None:
     assert picked(event) == Pick(column=3, row=4, x=3.2, y=4.0, key="ArrowLeft", curve=0, custom=9)
 
 
-@pytest.mark.parametrize("bad", [None, "x", "1" * 99, float("nan"), float("inf"), True, [1], {"a": 1}, 1e300, 2**40, 1.5, "0x1"])
+@pytest.mark.parametrize(
+    "bad", [None, "x", "1" * 99, float("nan"), float("inf"), True, [1], {"a": 1}, 1e300, 2**40, 1.5, "0x1"]
+)
 def test_a_bad_pick_is_nothing(bad: object) -> None:
     pick = picked(_event(column=bad, row=bad, curve=bad, key=bad if not isinstance(bad, str) else "k" * 99))
     assert pick == Pick()

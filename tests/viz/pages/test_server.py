@@ -1,4 +1,4 @@
-"""The front door: language by address, our head in the page, files compressed once, safe headers, no word to the outside."""
+"""The front door: language by address, our head in the page, files compressed once, safe headers, nobody else asked."""
 
 import gzip
 import re
@@ -58,7 +58,7 @@ def test_where_a_visitor_belongs(path: str, query: str, prefers: str, target: st
 
 def test_each_language_is_a_page_of_its_own(client: TestClient) -> None:
     english, chinese = (client.get(path, headers=HTML).text for path in ("/?lang=en", "/zh/"))
-    assert re.search(r'<html\s+lang="en"', english) and re.search(r'<html\s+lang="zh-Hans"', chinese)
+    assert re.search(r'<html\s+lang="en"', english) and re.search(r'<html\s+lang="zh-CN"', chinese)
     assert '<header class="stt-header">' in english and 'id="language"' in chinese
     assert "og:image" not in english and "raw.githubusercontent" not in english
 
@@ -73,10 +73,15 @@ def test_a_chinese_browser_is_led_to_the_chinese_page(client: TestClient) -> Non
 def test_every_answer_carries_the_safe_headers(client: TestClient) -> None:
     for path in ("/", "/config", "/nothing", "/theme.css"):
         headers = client.get(path).headers
-        assert headers["x-content-type-options"] == "nosniff" and "default-src 'self'" in headers["content-security-policy"]
+        assert (
+            headers["x-content-type-options"] == "nosniff"
+            and "default-src 'self'" in headers["content-security-policy"]
+        )
 
 
-@pytest.mark.parametrize(("encoding", "unpack"), [("br", brotli.decompress), ("gzip", gzip.decompress), ("identity", bytes)])
+@pytest.mark.parametrize(
+    ("encoding", "unpack"), [("br", brotli.decompress), ("gzip", gzip.decompress), ("identity", bytes)]
+)
 def test_plotly_is_compressed_once_and_kept(client: TestClient, encoding: str, unpack: object) -> None:
     name = re.search(r'data-plotly="([^"]+)"', client.get("/?lang=en", headers=HTML).text).group(1)
     with client.stream("GET", f"/stt/{name}", headers={"accept-encoding": encoding}) as answer:
@@ -107,7 +112,7 @@ def test_a_new_version_has_a_new_address() -> None:
 def test_rewrite_touches_only_the_first_of_each() -> None:
     page = '<html lang="en"><meta name="twitter:card" content="a" /><style></style><gradio-app lang="en"></gradio-app>'
     assert rewrite(page, "zh", "HEAD", "BODY") == (
-        '<html lang="zh-Hans"><style></style>\nHEADBODY\n<gradio-app lang="en"></gradio-app>'
+        '<html lang="zh-CN"><style></style>\nHEADBODY\n<gradio-app lang="en"></gradio-app>'
     )
 
 
