@@ -1,6 +1,6 @@
 """What a visitor can choose: a catalog name, a local folder, or a hub id, and how it becomes a `LoadedModel`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -68,6 +68,24 @@ def load_model(name: str, *, limit_mb: int | None = None, folders_allowed: bool 
         return _loaded[name]
 
 
+def is_loaded(name: str) -> bool:
+    return name in _loaded
+
+
+def bring(name: str, *, limit_mb: int | None = None, folders_allowed: bool = True) -> Iterator[packs.Progress]:
+    """Fetch what a name stands for, stage by stage, if it is not on this computer yet."""
+    if name in packs.PACKS:
+        yield from () if packs.installed(name) else packs.add(name)
+    elif name not in _MADE_HERE and name not in _loaded:
+        from transformer import pretrained
+
+        yield from pretrained.bring(name, folders_allowed=folders_allowed, **_limits(limit_mb))
+
+
+def _limits(limit_mb: int | None) -> dict[str, int]:
+    return {} if limit_mb is None else {"limit_mb": limit_mb}
+
+
 def _load(name: str, limit_mb: int | None, folders_allowed: bool) -> LoadedModel:
     if name in _MADE_HERE:
         return _MADE_HERE[name]()
@@ -77,7 +95,6 @@ def _load(name: str, limit_mb: int | None, folders_allowed: bool) -> LoadedModel
         for _ in packs.add(name):
             pass  # fetched if it is not there yet; a page shows these steps itself before it loads
         return replace(pretrained.load_folder(packs.pack_folder(name), name), name=name)
-    limits = {} if limit_mb is None else {"limit_mb": limit_mb}
-    return pretrained.load(name, folders_allowed=folders_allowed, **limits)
+    return pretrained.load(name, folders_allowed=folders_allowed, **_limits(limit_mb))
 
 

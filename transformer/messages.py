@@ -18,7 +18,7 @@ def catalogue(language: str) -> dict[str, str]:
     return json.loads((_FOLDER / f"{known}.json").read_text(encoding="utf-8"))
 
 
-def message(key: str, language: str = "en", **values: object) -> str:
+def message(key: str, /, language: str = "en", **values: object) -> str:
     """The words for `key` with `values` filled in. A missing key is our bug and raises `KeyError`."""
     words = catalogue(language)[key]
     return words.format(**values) if values else words

@@ -68,8 +68,8 @@ def encode(model: LoadedModel, text: str, max_tokens: int | None = None) -> Enco
 
 def _check_length(model: LoadedModel, encoding: Encoding, max_tokens: int | None) -> None:
     limit = min(model.max_tokens, max_tokens or model.max_tokens)
-    if not encoding.ids or (encoding.text is not None and not encoding.text):
-        raise EmptyText()
+    if not encoding.ids or (encoding.text is not None and not any(encoding.spans)):
+        raise EmptyText()  # nothing, or nothing but special tokens: BERT drops white space
     if len(encoding.ids) > limit:
         raise TooManyTokens(got=len(encoding.ids), limit=limit, model=model.name)
 

@@ -9,7 +9,7 @@ stt.htmlView = (element, trigger, props, watch) => {
   };
   const items = () => [...host.querySelectorAll("*")].filter((node) => Object.keys(node.dataset || {}).length);
   const signature = (node) => JSON.stringify({ ...node.dataset });
-  const { send, answered } = stt.sender(trigger);
+  const send = stt.sender(trigger);
   let shown = null;
 
   // One stop of the Tab key per view: the marked item, else the first; arrows walk among the items.
@@ -29,7 +29,7 @@ stt.htmlView = (element, trigger, props, watch) => {
     prepare();
     if (was) items().find((node) => signature(node) === was)?.focus({ preventScroll: true });
     host.dataset.n = 1 + (+host.dataset.n || 0);
-    answered();
+    stt.answered();
   }
   async function act(item) {
     if (item.dataset.copy === undefined) { send({ ...item.dataset }); return; }
@@ -40,7 +40,8 @@ stt.htmlView = (element, trigger, props, watch) => {
   }
   function walk(item, key) {
     const all = items().filter((node) => node.dataset.copy === undefined), at = all.indexOf(item);
-    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[key];
+    const on = getComputedStyle(item).direction === "rtl" ? -1 : 1;
+    const to = { ArrowRight: at + on, ArrowDown: at + 1, ArrowLeft: at - on, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[key];
     const next = at >= 0 && to !== undefined ? all[Math.max(0, Math.min(all.length - 1, to))] : null;
     if (!next) return false;
     item.tabIndex = -1;

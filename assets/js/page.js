@@ -55,21 +55,25 @@ stt.plotly = () => (library ||= new Promise((resolve, reject) => {
   document.head.append(script);
 }));
 stt.whenIdle = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 1000 }) : setTimeout(work, 200));
-// Picks go one after the other: the next one waits until the view has its answer, and only the newest waits.
+// Picks go one after the other: the next one waits until some view has its answer, and only the newest waits.
 // (Gradio's "always_last" would repeat the first event's data, and "multiple" alone lets answers overtake each other.)
+const sending = new Set();
+stt.answered = () => [...sending].forEach((done) => done());
 stt.sender = (trigger) => {
-  let open = null, next = null;
-  const answered = () => {
-    clearTimeout(open);
-    open = null;
+  let timer = null, next = null;
+  const done = () => {
+    clearTimeout(timer);
+    timer = null;
+    sending.delete(done);
     if (next) { const event = next; next = null; send(event); }
   };
   const send = (event) => {
-    if (open) { next = event; return; }
-    open = setTimeout(answered, 400);
+    if (timer) { next = event; return; }
+    timer = setTimeout(done, 400); // an answer that changes no view
+    sending.add(done);
     trigger("pick", event);
   };
-  return { send, answered };
+  return send;
 };
 stt.nextFrame = () => new Promise((done) => {
   // A hidden tab paints no frames: the timer keeps it going.
@@ -130,6 +134,10 @@ stt.say = (text) => {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-stt]");
   if (!button) return;
+  if (button.dataset.stt === "skip") { // "#text" alone would be an address of the base and reload the page
+    event.preventDefault();
+    document.querySelector("#text :is(textarea, input)")?.focus();
+  }
   if (button.dataset.stt === "theme") stt.toggleTheme();
   if (button.dataset.stt === "language") button.href = stt.languageHref(button);
   if (button.dataset.stt === "link") {

@@ -6,7 +6,7 @@ stt.plotView = (element, trigger, props, watch) => {
   const host = element.querySelector(".stt-plot");
   const plot = host.querySelector(".stt-plot-live"), canvas = host.querySelector("canvas");
   const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  const { send, answered } = stt.sender(trigger);
+  const send = stt.sender(trigger);
   let mine = null; // {at, until}: a selection of the visitor's that an older answer must not move back
   let text = null, fig = null, first = null, Plotly = null, busy = false, again = false;
 
@@ -130,7 +130,7 @@ stt.plotView = (element, trigger, props, watch) => {
     text = props.value;
     parse();
     draw();
-    answered();
+    stt.answered();
   }
 
   // ---- life -------------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ stt.plotView = (element, trigger, props, watch) => {
   watch("select", () => {
     mine = null;
     try { select(JSON.parse(props.select)); } catch (error) { console.error(error); }
-    answered();
+    stt.answered();
   });
   update();
   resizer.observe(host);

@@ -19,8 +19,8 @@ stt.standIn = () => {
     const node = make("div", "block"), script = props.js_on_load || "";
     if (!props.html_template?.includes("${value}")) node.innerHTML = props.html_template || "";
     else if (typeof props.value === "string") node.innerHTML = props.value;
-    if (script.startsWith("stt.plotView")) { views += 1; figures.push([node.querySelector(".stt-plot"), props.value]); }
-    if (script.startsWith("stt.htmlView")) { views += 1; node.querySelector(".stt-html").innerHTML = props.value || ""; }
+    if (script.startsWith("stt.plotView") && props.value) { views += 1; figures.push([node.querySelector(".stt-plot"), props.value]); }
+    if (script.startsWith("stt.htmlView") && props.value) { views += 1; node.querySelector(".stt-html").innerHTML = props.value; }
     return node;
   }
   function field(props) {

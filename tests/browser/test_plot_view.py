@@ -245,6 +245,13 @@ def test_chinese_stays_chinese(visit: Callable[..., Visitor], address: str) -> N
     assert "head=1" in visitor.page.url
 
 
+def test_the_skip_link_leads_to_the_text_box(live: Visitor) -> None:
+    live.page.focus(".stt-skip")
+    live.page.keyboard.press("Enter")
+    live.wait("document.activeElement.closest('#text')")
+    assert "#text" not in live.page.url
+
+
 def test_typed_text_cannot_run(live: Visitor) -> None:
     live.page.evaluate(
         """(text) => document.querySelector('#strip .stt-html').firstElementChild.dataset.token = text""", HOSTILE

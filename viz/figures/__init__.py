@@ -9,6 +9,7 @@ from viz.figures.lines import attention_lines, line_token
 from viz.figures.mosaic import attention_mosaic, mosaic_block, mosaic_cell
 from viz.figures.pooling import pool
 from viz.figures.predictions import next_tokens
+from viz.figures.seal import seal_line
 from viz.figures.table import matrix_table
 from viz.figures.theme import DARK_OF, component_css, css_variables, to_dark
 from viz.figures.tokens import token_strip
@@ -31,6 +32,7 @@ __all__ = [
     "next_token_arithmetic",
     "next_tokens",
     "pool",
+    "seal_line",
     "to_dark",
     "token_strip",
 ]

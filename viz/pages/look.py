@@ -40,7 +40,7 @@ def page_header(language: str) -> str:
     other, path, href = ("zh", "zh/", "zh/") if language == "en" else ("en", "../", "../?lang=en")
     return (
         '<header class="stt-header">'
-        f'<a class="stt-skip" href="#text">{say("skip")}</a>'
+        f'<a class="stt-skip" data-stt="skip" href="#text">{say("skip")}</a>'
         f'<h1 class="stt-name">{say("title")}</h1><p class="stt-promise">{say("promise")}</p>'
         f'<nav class="stt-nav" aria-label="{say("pages")}"><a aria-current="page" href="./">{say("explore")}</a></nav>'
         '<div class="stt-tools">'

@@ -1,0 +1,108 @@
+"""The desk where pages ask: a trace of this text on this model, from the store or from one pass."""
+
+import os
+from collections.abc import Iterator
+from threading import Lock
+from typing import Protocol
+
+from transformer import catalog
+from transformer.catalog import Choice
+from transformer.errors import TextTooLong
+from transformer.parts import Array
+from transformer.store import TraceStore
+from transformer.trace import Trace
+from transformer.wrapped import LoadedModel
+
+LONGEST_TEXT = 20_000  # characters; tokenizing more would keep others waiting
+
+
+class Step(Protocol):
+    """A stage of something that takes long: `text(language)` says what happens and how far it is."""
+
+    def text(self, language: str = "en") -> str: ...
+
+
+class Engine:
+    """Models and runs, shared by all visitors of one server.
+
+    `memory_mb` bounds the recorded runs, `max_tokens` the length of a text, `limit_mb` the size of a model. With
+    `packs=False` no pack is offered that is not here already; with `folders=False` nobody may name folders of this
+    computer.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        memory_mb: int = 1024,
+        max_tokens: int = 1024,
+        limit_mb: int | None = None,
+        packs: bool = True,
+        folders: bool = True,
+    ) -> None:
+        self.store = TraceStore(memory_mb << 20)
+        self.max_tokens, self.limit_mb, self.packs, self.folders = max_tokens, limit_mb, packs, folders
+        self.model = model or catalog.default_choice()
+        self._pictures: dict[tuple[str, int], list[Array]] = {}
+        self._lock = Lock()
+
+    def choices(self) -> tuple[Choice, ...]:
+        """What the page offers; a folder or a hub id can be typed as well."""
+        return tuple(choice for choice in catalog.choices() if choice.ready or self.packs)
+
+    def bring(self, name: str) -> Iterator[Step]:
+        """Fetch a model that is not on this computer yet, stage by stage; nothing where it is here."""
+        return catalog.bring(name, limit_mb=self.limit_mb, folders_allowed=self.folders)
+
+    def load(self, name: str) -> LoadedModel:
+        return catalog.load_model(name, limit_mb=self.limit_mb, folders_allowed=self.folders)
+
+    def is_loaded(self, name: str) -> bool:
+        return catalog.is_loaded(name)
+
+    def trace(self, name: str, text: str, target: str | None = None) -> Trace:
+        """The recorded run of `text` (and `target`) on a model: one pass, however many ask.
+
+        Raises the errors of `run`, `load_model`, and TextTooLong.
+        """
+        from transformer.runner import encode, run, trace_key
+
+        for one in (text, target or ""):
+            if len(one) > LONGEST_TEXT:
+                raise TextTooLong(got=len(one), limit=LONGEST_TEXT)
+        model = self.load(name)
+        first = model.structure.stacks[0].name
+        encodings = {first: encode(model, text, self.max_tokens)}
+        if model.encoder_decoder and target is not None:
+            encodings["decoder"] = encode(model, target, self.max_tokens)
+        given = target if model.encoder_decoder else None
+        found = self.store.get_or_run(
+            trace_key(model, encodings), lambda: run(model, text, given, max_tokens=self.max_tokens)
+        )
+        assert isinstance(found, Trace)
+        return found
+
+    def token(self, name: str, token: int) -> str:
+        """The readable name of a token id of a model."""
+        tokenizer = self.load(name).tokenizer
+        return str(token) if tokenizer is None else tokenizer.token(token)
+
+    def small_maps(self, trace: Trace, block: int) -> list[Array]:
+        """All heads' maps, shrunk; kept for the few runs that are looked at, since a long text's take seconds."""
+        from transformer.overview import shrunken_maps
+
+        key = (trace.key, block)
+        with self._lock:
+            found = self._pictures.pop(key, None)
+        found = shrunken_maps(trace, block) if found is None else found
+        with self._lock:
+            self._pictures[key] = found
+            while len(self._pictures) > 32:
+                self._pictures.pop(next(iter(self._pictures)))
+        return found
+
+
+def use_one_thread_per_run() -> None:
+    """Two visitors at a time are computed; more threads than cores would only slow both."""
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")

@@ -1,0 +1,24 @@
+"""The seal of a view: whether a second computation gave the same numbers, and the largest difference."""
+
+from html import escape
+from typing import Protocol
+
+from transformer.messages import message
+
+
+class Sealed(Protocol):
+    """What is needed of a `Seal` (see `transformer/replay.py`)."""
+
+    difference: float
+    compared: int
+
+    @property
+    def holds(self) -> bool: ...
+
+
+def seal_line(what: str, seal: Sealed, language: str = "en") -> str:
+    """HTML: ✓ or ✗, what was recomputed, and the largest difference found among how many numbers."""
+    state, sign = ("good", "✓") if seal.holds else ("bad", "✗")
+    words = escape(message(f"figure.seal.{state}", language, what=what))
+    numbers = escape(message("figure.seal.numbers", language, difference=f"{seal.difference:.1e}", count=f"{seal.compared:,}"))
+    return f'<p class="stt-seal"><span class="stt-seal-{state}">{sign} {words}</span> · {numbers}</p>'

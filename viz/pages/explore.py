@@ -1,0 +1,323 @@
+"""Explore: one run, from text to probabilities. This file lays the page out and wires it; what it shows is made in
+`panels.py`, what is chosen in `selection.py`."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from transformer.engine import Engine
+from transformer.errors import SeeThroughError
+from transformer.messages import message
+from transformer.trace import Trace
+from viz import figures
+from viz.pages import selection as move
+from viz.pages.api import endpoints
+from viz.pages.examples import example_buttons, examples, view_on
+from viz.pages.links import View, from_query
+from viz.pages.panels import Panels
+from viz.pages.plot_view import address_view, html_view, picked, plot_view, whole_of, data_of
+from viz.pages.selection import Selection
+
+COMPUTING = "cpu"  # one queue for everything that runs a model: as many at a time as there are cores
+Updates = dict[Any, Any]
+
+
+def open_engine(**options: Any) -> Engine:
+    """The engine of this server, with its first model loaded; see `Engine` for the options."""
+    engine = Engine(**options)
+    engine.load(engine.model)
+    return engine
+
+
+def build(language: str, engine: Engine) -> gr.Blocks:
+    """The page in one language, with a finished picture in it."""
+    return Explore(language, engine).blocks
+
+
+class Explore:
+    """The page: its components by name, and the handlers that fill them."""
+
+    def __init__(self, language: str, engine: Engine) -> None:
+        self.language, self.engine = language, engine
+        first = examples()[0].text
+        self.start = self._run(engine.model, first, None, view_on(first, engine.model))
+        with gr.Blocks(title=self.say("title"), analytics_enabled=False) as self.blocks:
+            self._lay_out()
+            self._wire()
+
+    def say(self, key: str, /, **values: object) -> str:
+        return message(f"explore.{key}", self.language, **values)
+
+    # --- layout ------------------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        panels, chosen = self.start, self.start.selection
+        self.state = gr.State(chosen)
+        with gr.Row(elem_classes=["stt-row"]):
+            self.model = gr.Dropdown(
+                self._model_choices(), value=chosen.model, label=self.say("model"), allow_custom_value=True,
+                elem_id="model", scale=3, min_width=220,
+            )  # fmt: skip
+            self.text = gr.Textbox(chosen.text, label=self.say("text"), lines=1, max_lines=6, elem_id="text", scale=7)
+            self.target = gr.Textbox(
+                chosen.target or "", label=self.say("target"), lines=1, max_lines=6, elem_id="target", scale=5,
+                visible=len(panels.trace.encodings) > 1,
+            )  # fmt: skip
+            self.run = gr.Button(self.say("run"), variant="primary", elem_id="run", scale=1, min_width=96)
+        self.notice = html_view("", elem_id="notice", label=self.say("notice"), live=True)
+        with gr.Row(elem_classes=["stt-row"]):
+            self.examples = html_view(example_buttons(self.language), elem_id="examples", label=self.say("try"))
+            self.status = html_view(panels.status(), elem_id="status", label=self.say("status.label"), live=True)
+        self.strip = html_view(panels.strip(), elem_id="token-strip", label=self.say("strip"))
+        self.diagram = html_view(panels.diagram(), elem_id="diagram", label=self.say("diagram"))
+        with gr.Row(elem_classes=["stt-columns"]):
+            self._lay_out_columns(panels)
+        self.address = address_view(panels.address())
+
+    def _lay_out_columns(self, panels: Panels) -> None:
+        with gr.Column(elem_classes=["stt-overview"]):
+            self.mosaic_title = html_view(panels.mosaic_title(), elem_id="mosaic-title", label=self.say("mosaic.label"))
+            self.mosaic = plot_view(panels.mosaic(), elem_id="mosaic", label=self.say("mosaic.label"))
+        with gr.Column(elem_classes=["stt-detail"]):
+            self.head_title = html_view(
+                panels.head_title(), elem_id="head-title", label=self.say("head.label"), live=True
+            )
+            with gr.Row(elem_classes=["stt-row", "stt-chooser"]):
+                self.layer = gr.Dropdown(
+                    **self._layers(panels), label=self.say("layer"), elem_id="layer", min_width=120
+                )
+                self.head = gr.Dropdown(**self._heads(panels), label=self.say("head"), elem_id="head", min_width=90)
+                self.exact = gr.Button(**self._exact(panels), elem_id="exact", size="sm", min_width=150)
+            self.head_map = plot_view(panels.head_map(), elem_id="head-map", label=self.say("head.map"))
+            self.head_lines = plot_view(panels.head_lines(), elem_id="head-lines", label=self.say("head.lines"))
+            self.seal = html_view(panels.seal(), elem_id="seal", label=self.say("seal.label"))
+            with gr.Accordion(self.say("table"), open=False, elem_id="head-table-box") as self.table_box:
+                self.table = html_view("", elem_id="head-table", label=self.say("table"))
+        with gr.Column(elem_classes=["stt-numbers"]):
+            self.arithmetic = html_view(panels.arithmetic(), elem_id="arithmetic", label=self.say("cell.title"))
+            self.next_title = html_view(panels.next_title(), elem_id="next-title", label=self.say("next.title"))
+            self.next_tokens = plot_view(panels.next_tokens(), elem_id="next-tokens", label=self.say("next.title"))
+
+    def _model_choices(self) -> list[tuple[str, str]]:
+        return [(self._choice_label(choice), choice.name) for choice in self.engine.choices()]
+
+    def _choice_label(self, choice: Any) -> str:
+        words = message(f"model.{choice.name}", self.language)
+        if choice.ready or choice.pack is None:
+            return words
+        return self.say("model.cost", words=words, mb=round(choice.pack.wheel_bytes / 1e6), seconds=choice.pack.seconds)
+
+    def _layers(self, panels: Panels) -> dict[str, Any]:
+        names = [(panels.layer_name(site), number) for number, site in enumerate(panels.trace.attention_sites())]
+        return {"choices": names, "value": panels.selection.attention}
+
+    def _heads(self, panels: Panels) -> dict[str, Any]:
+        return {
+            "choices": [(str(number), number) for number in range(panels.how.heads)],
+            "value": panels.selection.head,
+        }
+
+    def _exact(self, panels: Panels) -> dict[str, Any]:
+        key = "whole" if panels.selection.exact else "exact"
+        return {"value": self.say(key), "visible": move.is_long(panels.trace, panels.selection)}
+
+    # --- wiring ------------------------------------------------------------------------------------------------------
+
+    def _wire(self) -> None:
+        texts = [self.model, self.text, self.target]
+        gr.on(
+            [self.run.click, self.text.submit, self.target.submit, self.model.input],
+            self.on_run, [*texts, self.state], self._all(), show_progress="hidden",
+            concurrency_id=COMPUTING, api_visibility="private", trigger_mode="once",
+        )  # fmt: skip
+        self.examples.pick(
+            self.on_example, [self.model, self.state], self._all(), show_progress="hidden",
+            concurrency_id=COMPUTING, api_visibility="private",
+        )  # fmt: skip
+        self.blocks.load(
+            self.on_link, [self.state], self._all(), show_progress="hidden",
+            concurrency_id=COMPUTING, api_visibility="private",
+        )  # fmt: skip
+        quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+        for view, handler in (
+            (self.mosaic, self.on_mosaic), (self.head_map, self.on_cell), (self.head_lines, self.on_line),
+            (self.strip, self.on_token), (self.diagram, self.on_box),
+        ):  # fmt: skip
+            view.pick(handler, [self.state], self._of_cell(), trigger_mode="multiple", **quick)
+        for control in (self.layer, self.head):
+            control.input(self.on_chooser, [self.layer, self.head, self.state], self._of_cell(), **quick)
+        self.exact.click(self.on_exact, [self.state], self._of_cell(), **quick)
+        self.table_box.expand(self.on_table, [self.state], [self.table], **quick)
+        for name, function in endpoints(self.engine).items():
+            gr.api(function, api_name=name, concurrency_id=COMPUTING)
+
+    def _of_cell(self) -> list[Any]:
+        """What a click on a head or cell may change."""
+        return [
+            self.state, self.strip, self.diagram, self.mosaic, self.head_title, self.layer, self.head, self.exact,
+            self.head_map, self.head_lines, self.seal, self.table, self.arithmetic, self.next_title, self.next_tokens,
+            self.address, self.notice,
+        ]  # fmt: skip
+
+    def _all(self) -> list[Any]:
+        return [*self._of_cell(), self.model, self.text, self.target, self.status, self.mosaic_title]
+
+    # --- a run (slow: the text or the model changed) -----------------------------------------------------------------
+
+    def _run(self, model: str, text: str, target: str | None, view: View) -> Panels:
+        trace = self.engine.trace(model, text, target)
+        chosen = move.first_look(trace, Selection(model, text, target), view)
+        return self._panels(trace, replace(chosen, exact=view.view == "exact"))
+
+    def _panels(self, trace: Trace, chosen: Selection) -> Panels:
+        return Panels(self.engine, trace, chosen, self.language)
+
+    def on_run(self, model: str, text: str, target: str, before: Selection) -> Iterator[Updates]:
+        """Run what stands in the boxes. A view kept from the last run stays where the new run has it too."""
+        yield from self._running(model, text, target, view_on(text, model), before)
+
+    def on_example(self, model: str, before: Selection, event: gr.EventData) -> Iterator[Updates]:
+        number = whole_of(event, "example")
+        if number is not None and 0 <= number < len(examples()):
+            one = examples()[number]
+            yield {self.text: one.text}
+            yield from self._running(model, one.text, before.target, view_on(one.text, model), before)
+
+    def on_link(self, before: Selection, request: gr.Request) -> Iterator[Updates]:
+        """Restore what a link says; without one the page is finished already."""
+        view = from_query(dict(request.query_params))
+        asked = (view.model or before.model, view.text or before.text, view.target or before.target)
+        if view == View(language=view.language):
+            return
+        yield {self.model: asked[0], self.text: asked[1], self.target: asked[2] or ""}
+        yield from self._running(*asked, view, before)
+
+    def _running(self, model: str, text: str, target: str | None, view: View, before: Selection) -> Iterator[Updates]:
+        """Stages while it takes long, then every panel; a sentence where it cannot be, and nothing else changes."""
+        model, text = str(model or "").strip(), text if isinstance(text, str) else ""
+        try:
+            if not self.engine.is_loaded(model):
+                yield from (
+                    {self.notice: _line("stt-note", step.text(self.language))} for step in self.engine.bring(model)
+                )
+                yield {self.notice: _line("stt-note", self.say("loading", model=model))}
+            if self.engine.load(model).encoder_decoder and not target:
+                target = examples()[0].text
+            panels = self._run(model, text, target or None, view)
+        except SeeThroughError as error:
+            yield {self.notice: _line("stt-error", error.text(self.language))}
+            return
+        yield self._updates_of_run(panels)
+
+    def _updates_of_run(self, panels: Panels) -> Updates:
+        chosen = panels.selection
+        return {
+            **self._updates_of_head(panels),
+            self.mosaic: panels.mosaic(),
+            self.mosaic_title: panels.mosaic_title(),
+            self.status: panels.status(),
+            self.model: gr.update(value=chosen.model, choices=self._model_choices()),
+            self.target: gr.update(value=chosen.target or "", visible=len(panels.trace.encodings) > 1),
+        }
+
+    # --- a look (fast: another head or cell of the same run) ---------------------------------------------------------
+
+    def on_mosaic(self, before: Selection, event: gr.EventData) -> Updates:
+        found = picked(event)
+        if found.column is None or found.row is None:
+            return {}
+        trace = self._trace(before)
+        row, head = found.row, found.column
+        if head >= trace.attention[trace.attention_sites()[min(row, len(trace.attention) - 1)]].heads:
+            return {}
+        return self._updates_of_head(self._panels(trace, move.to_head(trace, before, row, head)))
+
+    def on_chooser(self, layer: int, head: int, before: Selection) -> Updates:
+        trace = self._trace(before)
+        chosen = move.to_head(trace, before, int(layer or 0), int(head or 0))
+        panels = self._panels(trace, chosen)
+        return self._updates_of_head(panels) | {self.mosaic: panels.mosaic()}
+
+    def on_cell(self, before: Selection, event: gr.EventData) -> Updates:
+        found = picked(event)
+        if found.x is None or found.y is None:
+            return {}
+        return self._look(before, round(found.y), round(found.x))
+
+    def on_line(self, before: Selection, event: gr.EventData) -> Updates:
+        found, trace = picked(event), self._trace(before)
+        if found.x is None or found.y is None:
+            return {}
+        site = move.site_of(trace, before)
+        sides = [len(trace.tokens(site, axis)) for axis in ("query", "key")]
+        axis, index = figures.line_token(found.x, found.y, *sides)
+        return self._look(before, *((index, None) if axis == "query" else (before.query, index)))
+
+    def on_token(self, before: Selection, event: gr.EventData) -> Updates:
+        index = whole_of(event, "token")
+        return {} if index is None else self._look(before, index, None)
+
+    def on_box(self, before: Selection, event: gr.EventData) -> Updates:
+        """A box of the diagram: its attention, or the attention of its block."""
+        trace, name = self._trace(before), str(data_of(event).get("site", ""))
+        sites = trace.attention_sites()
+        number = next((n for n, site in enumerate(sites) if site == name), None)
+        if number is None:
+            return {}
+        panels = self._panels(trace, move.to_head(trace, before, number, before.head))
+        return self._updates_of_head(panels) | {self.mosaic: panels.mosaic()}
+
+    def on_exact(self, before: Selection) -> Updates:
+        trace = self._trace(before)
+        return self._updates_of_head(self._panels(trace, replace(before, exact=not before.exact)))
+
+    def on_table(self, before: Selection) -> str:
+        return self._panels(self._trace(before), before).table()
+
+    def _trace(self, chosen: Selection) -> Trace:
+        """The run that is looked at; it is run again should it have left the store."""
+        return self.engine.trace(chosen.model, chosen.text, chosen.target)
+
+    def _look(self, before: Selection, query: int, key: int | None) -> Updates:
+        trace = self._trace(before)
+        chosen = move.to_query(trace, before, query) if key is None else move.to_cell(trace, before, query, key)
+        panels = self._panels(trace, chosen)
+        same_row = chosen.query == before.query
+        updates = {
+            self.state: chosen,
+            self.head_map: panels.head_map(),
+            self.arithmetic: panels.arithmetic(),
+            self.address: panels.address(),
+        }
+        return updates if same_row else updates | self._updates_of_row(panels)
+
+    def _updates_of_row(self, panels: Panels) -> Updates:
+        return {
+            self.strip: panels.strip(),
+            self.head_title: panels.head_title(),
+            self.head_lines: panels.head_lines(),
+            self.next_title: panels.next_title(),
+            self.next_tokens: panels.next_tokens(),
+            self.seal: panels.seal(),
+        }
+
+    def _updates_of_head(self, panels: Panels) -> Updates:
+        return {
+            self.state: panels.selection,
+            **self._updates_of_row(panels),
+            self.diagram: panels.diagram(),
+            self.layer: gr.update(**self._layers(panels)),
+            self.head: gr.update(**self._heads(panels)),
+            self.exact: gr.update(**self._exact(panels)),
+            self.head_map: panels.head_map(),
+            self.arithmetic: panels.arithmetic(),
+            self.address: panels.address(),
+            self.notice: "",
+        }
+
+
+def _line(css_class: str, words: str) -> str:
+    return f'<p class="{css_class}">{escape(words)}</p>'

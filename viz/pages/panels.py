@@ -1,0 +1,249 @@
+"""The panels of Explore: each chooses its arrays from the run and calls one figure. Nothing is computed here.
+
+A panel whose input the run has not says so, and why.
+"""
+
+from html import escape
+
+import plotly.graph_objects as go
+
+from transformer import replay
+from transformer.engine import Engine
+from transformer.messages import message
+from transformer.trace import Trace
+from viz import figures
+from viz.pages.plot_view import figure_json
+from viz.pages.selection import Selection, is_long, site_of, view_of, window
+from viz.pages.links import to_query
+
+SHOWN_NEXT = 10  # tokens
+
+
+class Panels:
+    """The panels of one run in one language."""
+
+    def __init__(self, engine: Engine, trace: Trace, selection: Selection, language: str) -> None:
+        self.engine, self.trace, self.selection, self.language = engine, trace, selection, language
+        self.site = site_of(trace, selection)
+        self.how = trace.attention[self.site]
+        self.queries, self.keys = (trace.tokens(self.site, axis) for axis in ("query", "key"))
+
+    def say(self, key: str, /, **values: object) -> str:
+        return message(f"explore.{key}", self.language, **values)
+
+    def html(self, key: str, /, **values: object) -> str:
+        """Words with values from outside: everything is escaped, and only then set in bold."""
+        bold = {name: f"<b><bdi>{escape(str(value))}</bdi></b>" for name, value in values.items()}
+        return escape(self.say(key)).format(**bold) if values else escape(self.say(key))
+
+    # --- the whole run -----------------------------------------------------------------------------------------------
+
+    def strip(self) -> str:
+        """All tokens: of the source and, where there is one, of the target."""
+        encodings = self.trace.encodings
+        own = self.site.split(".")[0]
+        rows = []
+        for stack, encoding in encodings.items():
+            chosen = self.selection.query if stack == own else None
+            name = f'<p class="stt-lead">{self.html("stack." + stack)}</p>' if len(encodings) > 1 else ""
+            rows.append(
+                f'<div data-stack="{stack}">{name}{figures.token_strip(encoding, selected=chosen, language=self.language)}</div>'
+            )
+        return "".join(rows)
+
+    def diagram(self) -> str:
+        layer = int(self.site.split(".")[1])
+        return figures.architecture_diagram(
+            self.trace.structure, layer=layer, selected=self.site, language=self.language
+        )
+
+    def status(self) -> str:
+        count = sum(len(encoding) for encoding in self.trace.encodings.values())
+        return f'<p class="stt-hint">{escape(self.say("status", count=count, seconds=f"{self.trace.seconds:.2f}"))}</p>'
+
+    def mosaic_title(self) -> str:
+        count = sum(how.heads for how in self.trace.attention.values())
+        return _heading(self.say("mosaic.title", count=count), self.html("mosaic.lead"))
+
+    def mosaic(self) -> str | None:
+        sites = self.trace.attention_sites()
+        lengths = [(len(self.trace.tokens(site, "query")), len(self.trace.tokens(site, "key"))) for site in sites]
+        n_heads = sum(how.heads for how in self.trace.attention.values())
+        block = figures.mosaic_block(n_heads, max(q for q, _ in lengths), max(k for _, k in lengths))
+        maps = self.engine.small_maps(self.trace, block)
+        names = [self.layer_name(site) for site in sites] if len(self.trace.encodings) > 1 else None
+        selected = (self.selection.attention, self.selection.head)
+        return self._shown(
+            figures.attention_mosaic(maps, selected=selected, layers=names, block=block, language=self.language)
+        )
+
+    def layer_name(self, site: str) -> str:
+        """ "3", or "decoder 3 · cross" where a model has more than one kind of attention."""
+        stack, layer, kind = site.split(".")
+        return layer if len(self.trace.encodings) == 1 else self.say(f"layer.{stack}.{kind}", layer=layer)
+
+    # --- one head ----------------------------------------------------------------------------------------------------
+
+    def head_title(self) -> str:
+        title = self.say("head.title", layer=self.layer_name(self.site), head=self.selection.head)
+        return _heading(title, " ".join(self._head_sentences()))
+
+    def _head_sentences(self) -> list[str]:
+        parts = [self.html("head.row", query=self.queries[self.selection.query])]
+        if f"{self.site}.allowed" in self.trace.lacks:
+            parts.append(escape(message(self.trace.lacks[f"{self.site}.allowed"], self.language)))
+        elif not self.trace.allowed(self.site, self.selection.head).all():
+            parts.append(self.html("head.masked"))
+        parts.append(self.html("head.sinks" if self.how.sinks is not None else "head.sums"))
+        if self.how.kv_heads < self.how.heads:
+            share = self.how.heads // self.how.kv_heads
+            first = self.selection.head // share * share
+            parts.append(escape(self.say("head.shared", first=first, last=first + share - 1)))
+        return parts
+
+    def head_map(self) -> str | None:
+        chosen, head = self.selection, self.selection.head
+        windows = {}
+        if is_long(self.trace, chosen) and chosen.exact:
+            windows = {"rows": window(chosen.query, len(self.queries)), "columns": window(chosen.key, len(self.keys))}
+        known = f"{self.site}.allowed" not in self.trace.lacks
+        return self._shown(
+            figures.attention_heatmap(
+                self.trace.weights(self.site, head),
+                self.queries,
+                self.keys,
+                allowed=self.trace.allowed(self.site, head) if known else None,
+                selected=(chosen.query, chosen.key),
+                language=self.language,
+                **windows,
+            )
+        )
+
+    def head_lines(self) -> str | None:
+        weights = self.trace.weights(self.site, self.selection.head)
+        return self._shown(
+            figures.attention_lines(
+                weights, self.queries, self.keys, selected_query=self.selection.query, language=self.language
+            )
+        )
+
+    def table(self) -> str:
+        """The same map for those who read with ears or fingers."""
+        chosen, head = self.selection, self.selection.head
+        rows, columns = window(chosen.query, len(self.queries)), window(chosen.key, len(self.keys))
+        known = f"{self.site}.allowed" not in self.trace.lacks
+        table = figures.matrix_table(
+            self.trace.weights(self.site, head)[rows, columns],
+            self.queries[rows],
+            self.keys[columns],
+            allowed=self.trace.allowed(self.site, head)[rows, columns] if known else None,
+            language=self.language,
+        )
+        return table
+
+    # --- one cell ----------------------------------------------------------------------------------------------------
+
+    def arithmetic(self) -> str:
+        heading = _heading(
+            self.say("cell.title"),
+            self.html("cell.lead", query=self.queries[self.selection.query], key=self.keys[self.selection.key]),
+        )
+        if self.how.weights is not None:
+            reason = escape(message("lack.weights_only", self.language))
+            return f'{heading}<p class="stt-empty">{reason}</p>'
+        cell = self._cell()
+        panel = figures.attention_arithmetic(
+            cell["query_vector"],
+            cell["keys"][self.selection.key],
+            scale=cell["scale"],
+            row_scores=cell["row_scores"],
+            key_index=self.selection.key,
+            weight=float(self.trace.weights(self.site, self.selection.head, self._row)[0, self.selection.key]),
+            bias=0.0 if cell["bias"] is None else float(cell["bias"][self.selection.key]),
+            allowed=bool(cell["allowed"][self.selection.key]),
+            softcap=cell["softcap"],
+            sink=cell["sink"],
+            query=self.queries[self.selection.query],
+            key=self.keys[self.selection.key],
+            language=self.language,
+        )
+        code = escape(
+            figures.as_numpy(cell.pop("query_vector"), cell.pop("keys"), key_index=self.selection.key, **cell)
+        )
+        return f'{heading}<div class="stt-panel">{panel}<button type="button" class="stt-copy" data-copy="{code}">{self.html("cell.copy")}</button></div>'
+
+    @property
+    def _row(self) -> slice:
+        return slice(self.selection.query, self.selection.query + 1)
+
+    def _cell(self) -> dict:
+        """What the chosen weight was made of, by the names of `figures.as_numpy`."""
+        head, query = self.selection.head, self.selection.query
+        kv_head = head * self.how.kv_heads // self.how.heads
+        bias = None if self.how.bias is None else self.trace[f"{self.site}.bias"][head, query]
+        return {
+            "query_vector": self.trace[f"{self.site}.q"][head, query],
+            "keys": self.trace[f"{self.site}.k"][kv_head],
+            "scale": self.how.scale,
+            "row_scores": self.trace.masked(self.site, head, self._row)[0],
+            "allowed": self.trace.allowed(self.site, head, self._row)[0],
+            "bias": bias,
+            "softcap": self.how.softcap,
+            "sink": None if self.how.sinks is None else float(self.how.sinks[head]),
+        }
+
+    # --- what comes next ---------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """The token after which the next one is told: the chosen query, or the last where the source is looked at."""
+        last = len(self.trace.encodings[list(self.trace.encodings)[-1]]) - 1
+        return self.selection.query if self.site.startswith(list(self.trace.encodings)[-1]) else last
+
+    def next_title(self) -> str:
+        if self.trace.top is None:
+            reason = escape(message(self.trace.lacks.get("logits", "lack.not_recorded"), self.language))
+            return _heading(self.say("next.title"), "") + f'<p class="stt-empty">{reason}</p>'
+        stack = list(self.trace.encodings)[-1]
+        token = self.trace.encodings[stack].tokens[self.position]
+        kind = "next" if stack == "decoder" else "here"
+        lead = escape(self.say("next.lead", count=f"{self.trace.top.vocabulary:,}"))
+        return _heading(self.say(f"{kind}.title"), f"{self.html(f'{kind}.after', token=token)} {lead}")
+
+    def next_tokens(self) -> str | None:
+        if self.trace.top is None:
+            return None
+        ids, shares = self.trace.probabilities(self.position)
+        names = [self.engine.token(self.selection.model, int(one)) for one in ids[:SHOWN_NEXT]]
+        return self._shown(
+            figures.next_tokens(
+                shares[:SHOWN_NEXT], names, n_vocabulary=self.trace.top.vocabulary, language=self.language
+            )
+        )
+
+    # --- the seal ----------------------------------------------------------------------------------------------------
+
+    def seal(self) -> str:
+        """The chosen head, and what comes next, recomputed in NumPy."""
+        lines = [
+            figures.seal_line(
+                self.say("seal.head"), replay.seal(self.trace, self.site, self.selection.head), self.language
+            )
+        ]
+        if self.trace.top is not None and any(leaves == "logits" for _, leaves in self.trace.part_inputs.values()):
+            found = replay.seal_probabilities(self.trace, self.position)
+            lines.append(figures.seal_line(self.say("seal.next"), found, self.language))
+        return "".join(lines)
+
+    # --- the page ----------------------------------------------------------------------------------------------------
+
+    def address(self) -> str:
+        return to_query(view_of(self.trace, self.selection, self.language))
+
+    def _shown(self, figure: go.Figure) -> str | None:
+        return figure_json(figure, zoom=f"{self.trace.key} {self.selection.exact}")
+
+
+def _heading(title: str, lead: str) -> str:
+    """`title` is escaped here, `lead` where it was made."""
+    return f'<h2 class="stt-title">{escape(title)}</h2><p class="stt-lead">{lead}</p>'

@@ -1,0 +1,99 @@
+"""What a visitor looks at: one selection for all panels. Pure functions move it; they never leave the run's bounds."""
+
+from dataclasses import dataclass, replace
+
+from transformer.trace import Trace
+from viz.pages.links import View
+
+EXACT_UP_TO = 256  # tokens; a longer text's map is shrunk until a visitor asks for the exact window
+WINDOW = 64  # tokens per side of the exact window
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A run (model, text, target) and a cell in it. `attention` counts the run's attentions in their order."""
+
+    model: str
+    text: str
+    target: str | None = None
+    attention: int = 0
+    head: int = 0
+    query: int = 0
+    key: int = 0
+    exact: bool = False  # a long text: the exact window around the cell instead of the shrunken whole
+
+
+def site_of(trace: Trace, selection: Selection) -> str:
+    """ "decoder.9.self"."""
+    return trace.attention_sites()[selection.attention]
+
+
+def first_look(trace: Trace, selection: Selection, view: View) -> Selection:
+    """What a new run shows: what the link or example asks for, else a head in the middle and the last token's row."""
+    sites = trace.attention_sites()
+    wanted = sites.index(view.site) if view.site in sites else view.layer
+    attention = _clamped(len(sites) // 2 if wanted is None else wanted, len(sites))
+    found = replace(selection, attention=attention, head=view.head or 0)
+    n_queries = len(trace.tokens(sites[attention], "query"))
+    if view.cell is None:
+        return to_query(trace, found, n_queries - 1)
+    return to_cell(trace, found, *view.cell)
+
+
+def to_head(trace: Trace, selection: Selection, attention: int, head: int) -> Selection:
+    """Another head; the cell stays where both heads have it."""
+    return within(trace, replace(selection, attention=attention, head=head))
+
+
+def to_cell(trace: Trace, selection: Selection, query: int, key: int) -> Selection:
+    return within(trace, replace(selection, query=query, key=key))
+
+
+def to_query(trace: Trace, selection: Selection, query: int) -> Selection:
+    """Another row, at the key it looks at most."""
+    kept = within(trace, replace(selection, query=query))
+    row = trace.weights(site_of(trace, kept), kept.head, slice(kept.query, kept.query + 1))[0]
+    return replace(kept, key=int(row.argmax()))
+
+
+def within(trace: Trace, selection: Selection) -> Selection:
+    """The nearest selection that this run has."""
+    sites = trace.attention_sites()
+    attention = _clamped(selection.attention, len(sites))
+    site = sites[attention]
+    return replace(
+        selection,
+        attention=attention,
+        head=_clamped(selection.head, trace.attention[site].heads),
+        query=_clamped(selection.query, len(trace.tokens(site, "query"))),
+        key=_clamped(selection.key, len(trace.tokens(site, "key"))),
+    )
+
+
+def is_long(trace: Trace, selection: Selection) -> bool:
+    site = site_of(trace, selection)
+    return max(len(trace.tokens(site, axis)) for axis in ("query", "key")) > EXACT_UP_TO
+
+
+def window(at: int, count: int) -> slice:
+    """`WINDOW` positions around `at`, inside the text."""
+    start = max(0, min(at - WINDOW // 2, count - WINDOW))
+    return slice(start, min(start + WINDOW, count))
+
+
+def view_of(trace: Trace, selection: Selection, language: str) -> View:
+    """The selection as a link restores it."""
+    return View(
+        model=selection.model,
+        text=selection.text,
+        target=selection.target,
+        site=site_of(trace, selection),
+        head=selection.head,
+        cell=(selection.query, selection.key),
+        view="exact" if selection.exact else None,
+        language=language,
+    )
+
+
+def _clamped(value: int, count: int) -> int:
+    return max(0, min(value, count - 1))
