@@ -78,7 +78,8 @@ stt.plotView = (element, trigger, props, watch) => {
     const far = { Home: [0, now[1]], End: [count[0] - 1, now[1]] }[key];
     const at = far || (step && grid().at ? now.map((value, axis) => clamp(value + step[axis], count[axis])) : now);
     choose(at);
-    send({ key, column: at[0], row: at[1] });
+    const [x, y] = at.map((cell, axis) => grid().origin[axis] + (cell + 0.5) * grid().pitch[axis]); // its middle
+    send({ key, column: at[0], row: at[1], x, y });
   }
 
   // ---- drawing ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import escape
+from math import floor
 from typing import Any
 
 import gradio as gr
@@ -181,16 +182,19 @@ class Explore:
 
     def on_example(self, model: str, before: Selection, event: gr.EventData) -> Iterator[Updates]:
         number = whole_of(event, "example")
-        if number is not None and 0 <= number < len(examples()):
-            one = examples()[number]
-            yield {self.text: one.text}
-            yield from self._running(model, one.text, before.target, view_on(one.text, model), before)
+        if number is None or not 0 <= number < len(examples()):
+            yield self._nothing()
+            return
+        one = examples()[number]
+        yield {self.text: one.text}
+        yield from self._running(model, one.text, before.target, view_on(one.text, model), before)
 
     def on_link(self, before: Selection, request: gr.Request) -> Iterator[Updates]:
         """Restore what a link says; without one the page is finished already."""
         view = from_query(dict(request.query_params))
         asked = (view.model or before.model, view.text or before.text, view.target or before.target)
         if view == View(language=view.language):
+            yield self._nothing()
             return
         yield {self.model: asked[0], self.text: asked[1], self.target: asked[2] or ""}
         yield from self._running(*asked, view, before)
@@ -228,11 +232,11 @@ class Explore:
     def on_mosaic(self, before: Selection, event: gr.EventData) -> Updates:
         found = picked(event)
         if found.column is None or found.row is None:
-            return {}
+            return self._nothing()
         trace = self._trace(before)
         row, head = found.row, found.column
         if head >= trace.attention[trace.attention_sites()[min(row, len(trace.attention) - 1)]].heads:
-            return {}
+            return self._nothing()
         return self._updates_of_head(self._panels(trace, move.to_head(trace, before, row, head)))
 
     def on_chooser(self, layer: int, head: int, before: Selection) -> Updates:
@@ -244,13 +248,13 @@ class Explore:
     def on_cell(self, before: Selection, event: gr.EventData) -> Updates:
         found = picked(event)
         if found.x is None or found.y is None:
-            return {}
-        return self._look(before, round(found.y), round(found.x))
+            return self._nothing()
+        return self._look(before, floor(found.y + 0.5), floor(found.x + 0.5))
 
     def on_line(self, before: Selection, event: gr.EventData) -> Updates:
         found, trace = picked(event), self._trace(before)
         if found.x is None or found.y is None:
-            return {}
+            return self._nothing()
         site = move.site_of(trace, before)
         sides = [len(trace.tokens(site, axis)) for axis in ("query", "key")]
         axis, index = figures.line_token(found.x, found.y, *sides)
@@ -258,7 +262,7 @@ class Explore:
 
     def on_token(self, before: Selection, event: gr.EventData) -> Updates:
         index = whole_of(event, "token")
-        return {} if index is None else self._look(before, index, None)
+        return self._nothing() if index is None else self._look(before, index, None)
 
     def on_box(self, before: Selection, event: gr.EventData) -> Updates:
         """A box of the diagram: its attention, or the attention of its block."""
@@ -266,7 +270,7 @@ class Explore:
         sites = trace.attention_sites()
         number = next((n for n, site in enumerate(sites) if site == name), None)
         if number is None:
-            return {}
+            return self._nothing()
         panels = self._panels(trace, move.to_head(trace, before, number, before.head))
         return self._updates_of_head(panels) | {self.mosaic: panels.mosaic()}
 
@@ -276,6 +280,10 @@ class Explore:
 
     def on_table(self, before: Selection) -> str:
         return self._panels(self._trace(before), before).table()
+
+    def _nothing(self) -> Updates:
+        """No change. Gradio takes an empty answer for empty values."""
+        return {self.notice: gr.skip()}
 
     def _trace(self, chosen: Selection) -> Trace:
         """The run that is looked at; it is run again should it have left the store."""
