@@ -35,8 +35,8 @@ def attend(
 ) -> Tensor:
     """The context of every head: (batch, head, query, d_value).
 
-    `allowed` (bool, True = may look) and `bias` broadcast to (batch, head, query, key). `causal` says "query t sees keys
-    0…t" without a mask tensor and goes with equal lengths. `softcap` squashes scores to ±softcap (Gemma 2). `sinks`
+    `allowed` (bool, True = may look) and `bias` broadcast to (batch, head, query, key). `causal` says "query t sees
+    keys 0…t" without a mask tensor and goes with equal lengths. `softcap` squashes scores to ±softcap (Gemma 2). `sinks`
     (head,) adds one logit per head to the softmax's denominator (gpt-oss), so that rows sum to less than 1.
     A query that may look at nothing spreads its attention evenly, as in Hugging Face's eager attention.
     """
@@ -85,11 +85,11 @@ def _kernel(
     causal: bool,
     bias: Tensor | None,
     scale: float,
-    _softcap: None,
-    _sinks: None,
+    _softcap: float | None,
+    _sinks: Tensor | None,
     dropout: float,
 ) -> Tensor:
-    """torch's fused kernel: the same numbers without ever holding a query × key map."""
+    """torch's fused kernel: the same numbers without ever holding a map. It knows no soft-cap and no sinks."""
     by_flag = causal and allowed is None and bias is None and query.shape[2] > 1
     mask = None if by_flag else _added_to_scores(query, key, allowed, causal, bias)
     # With a mask, torch shares key-value heads only on its slow path, so they are repeated instead.
@@ -146,7 +146,11 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """(batch, query, d_model). `context` (batch, key, d_model) is looked at instead of `x` in cross-attention."""
         looked_at = x if context is None else context
-        query, key, value = self._heads(self.query(x)), self._heads(self.key(looked_at)), self._heads(self.value(looked_at))
+        query, key, value = (
+            self._heads(self.query(x)),
+            self._heads(self.key(looked_at)),
+            self._heads(self.value(looked_at)),
+        )
         if rotary is not None:
             query, key = rotary(query, key)
         dropout = self.dropout if self.training else 0.0

@@ -75,8 +75,8 @@ class Recorder:
             raise SiteHeardTwice(site=site)
         # The context is not kept: it follows from q, k and v. Masks and biases are made once per pass, shared by its
         # layers and never written to.
-        kept = {name: self._arena.copy(getattr(call, name)) for name in ("query", "key", "value")}
-        self.calls[site] = replace(call, **kept, context=check_numbers(call.context))
+        query, key, value = (self._arena.copy(tensor) for tensor in (call.query, call.key, call.value))
+        self.calls[site] = replace(call, query=query, key=key, value=value, context=check_numbers(call.context))
 
     def entering(self, module: nn.Module, tensor: Tensor, mask: Tensor | None) -> None:
         nth = self._counts[module, "input"]

@@ -96,5 +96,3 @@ def _load(name: str, limit_mb: int | None, folders_allowed: bool) -> LoadedModel
             pass  # fetched if it is not there yet; a page shows these steps itself before it loads
         return replace(pretrained.load_folder(packs.pack_folder(name), name), name=name)
     return pretrained.load(name, folders_allowed=folders_allowed, **_limits(limit_mb))
-
-

@@ -65,7 +65,8 @@ class Engine:
 
         Raises the errors of `run`, `load_model`, and TextTooLong.
         """
-        from transformer.runner import encode, run, trace_key
+        from transformer.rows import encode
+        from transformer.runner import run, trace_key
 
         for one in (text, target or ""):
             if len(one) > LONGEST_TEXT:
@@ -75,12 +76,13 @@ class Engine:
         encodings = {first: encode(model, text, self.max_tokens)}
         if model.encoder_decoder and target is not None:
             encodings["decoder"] = encode(model, target, self.max_tokens)
-        given = target if model.encoder_decoder else None
-        found = self.store.get_or_run(
-            trace_key(model, encodings), lambda: run(model, text, given, max_tokens=self.max_tokens)
-        )
-        assert isinstance(found, Trace)
-        return found
+
+        def one_pass() -> Trace:
+            found = run(model, text, target if model.encoder_decoder else None, max_tokens=self.max_tokens)
+            assert isinstance(found, Trace)
+            return found
+
+        return self.store.get_or_run(trace_key(model, encodings), one_pass)
 
     def token(self, name: str, token: int) -> str:
         """The readable name of a token id of a model."""

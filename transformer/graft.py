@@ -30,8 +30,8 @@ def grafted_attention(
 ) -> tuple[Tensor, None]:
     """What `transformers` asks of an attention: (batch, query, head, d_value), and no weights.
 
-    The other keywords (caches, sequence lengths, a sliding window that is in the mask already) change nothing here; that
-    nothing else changes the numbers is checked when a model is wrapped.
+    The other keywords (caches, sequence lengths, a sliding window that is in the mask already) change nothing here;
+    that nothing else changes the numbers is checked when a model is wrapped.
     """
     allowed, added = split_mask(attention_mask)
     is_causal = getattr(module, "is_causal", True) if is_causal is None else is_causal

@@ -1,7 +1,7 @@
 """All attention maps of a run, small enough for one picture.
 
-A text of 1,024 tokens on 270 heads has 283 million weights; nobody can look at them at once, and they must never stand in
-memory together. Each head's map is made, shrunk (the largest weight of each block of tokens) and dropped.
+A text of 1,024 tokens on 270 heads has 283 million weights; nobody can look at them at once, and they must never stand
+in memory together. Each head's map is made, shrunk (the largest weight of each block of tokens) and dropped.
 """
 
 import numpy as np

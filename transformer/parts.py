@@ -1,7 +1,7 @@
 """The parts of a block written a second time, in NumPy: what the seal recomputes with and what is computed on demand.
 
-Each part holds read-only views of the model's own weights (nothing is copied) and works in float64, so that what differs
-from the recording is the rounding of the pass itself.
+Each part holds read-only views of the model's own weights (nothing is copied) and works in float64, so that what
+differs from the recording is the rounding of the pass itself.
 """
 
 import math

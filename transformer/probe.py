@@ -1,4 +1,4 @@
-"""One short pass through a model in which every module is heard: the evidence from which `wiring.py` reads the structure."""
+"""One short pass in which every module of a model is heard: the evidence from which its wiring is read."""
 
 from collections import Counter
 from collections.abc import Iterator

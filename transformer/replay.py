@@ -20,8 +20,8 @@ TOLERANCE = 1e-4  # of a difference, after division by the largest value where t
 class Seal:
     """What was compared, how many numbers, and the largest difference found.
 
-    `difference` is |recomputed − recorded|, divided by the largest recorded value where that exceeds 1: streams of large
-    models hold values in the thousands, whose float32 rounding alone is larger than 1e-4.
+    `difference` is |recomputed − recorded|, divided by the largest recorded value where that exceeds 1: streams of
+    large models hold values in the thousands, whose float32 rounding alone is larger than 1e-4.
     """
 
     site: str
@@ -107,16 +107,17 @@ def _seal_part(trace: Trace, name: str) -> Seal:
 
 
 def seal_probabilities(trace: Trace, position: int) -> Seal:
-    """The probabilities after one position from the last hidden state: all logits of the vocabulary, and their softmax."""
+    """The probabilities after one position from the last hidden state: all logits, and their softmax."""
     name = next((name for name, (_, leaves) in trace.part_inputs.items() if leaves == "logits"), None)
     if name is None or trace.top is None:
         raise NoSuchSite(site="logits", sites=", ".join(trace.parts))
     hidden = trace[trace.part_inputs[name][0]][position]
-    logits = trace.parts[name](hidden[None])[0]  # type: ignore[operator]
+    logits = trace.parts[name](hidden[None])[0]
     exp = np.exp(logits - logits.max(), dtype=np.float64)
     ids, recorded = trace.top.probabilities(position)
     return compare("logits", (exp / exp.sum())[ids], recorded)
 
 
 def _seal_sum(trace: Trace, site: str) -> Seal:
-    return compare(site, sum(trace[term].astype(np.float64) for term in trace.sums[site]), trace[site])  # type: ignore[arg-type]
+    total = np.sum([trace[term] for term in trace.sums[site]], axis=0, dtype=np.float64)
+    return compare(site, total, trace[site])

@@ -5,7 +5,7 @@ form and the streams; attention maps, statistics, hidden values and what a part 
 and are computed when somebody looks, one head (or some rows) at a time.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from transformer.errors import BadTrace, NoSuchSite
+from transformer.maps import Attention
 from transformer.parts import Array, FeedForwardPart, NormPart, Part
 from transformer.structure import Structure
 from transformer.tokenizer import Encoding
@@ -44,34 +45,21 @@ AXES: dict[str, tuple[str, ...]] = {
     "segment": ("position", "d_model"),
     "sum": ("position", "d_model"),
 }
-_MAPS = ("scores", "masked", "weights", "context")
 _OF_NORM = ("normalized", "mean", "std")
-LOWEST = np.finfo(np.float32).min
-
-
-@dataclass(frozen=True, eq=False)
-class Attention:
-    """How one attention computed: what is needed beside q, k and v to get its weights."""
-
-    scale: float
-    heads: int
-    kv_heads: int
-    causal: bool = False  # the kernel was told "causal"; then `allowed` is the lower triangle
-    allowed: Array | None = None  # (query, key) or (head, query, key) bool; None: nothing was masked
-    bias: Array | None = None  # (head or 1, query, key)
-    softcap: float | None = None
-    sinks: Array | None = None  # (head,)
-    weights: Array | None = None  # (head, query, key): only for families that give nothing but their weights
 
 
 @dataclass(frozen=True, eq=False)
 class TopLogits:
-    """The largest logits of each position, and the log-sum-exp over the whole vocabulary that turns them into probabilities."""
+    """The largest logits of each position, and the log-sum-exp over the whole vocabulary, for probabilities."""
 
     ids: Array  # (position, k) int64, largest first
     values: Array  # (position, k)
     logsumexp: Array  # (position,)
     vocabulary: int
+
+    def of_row(self, row: int) -> "TopLogits":
+        """One row of a batch."""
+        return TopLogits(self.ids[row], self.values[row], self.logsumexp[row], self.vocabulary)
 
     def probabilities(self, position: int) -> tuple[Array, Array]:
         """(ids, p): softmax over the full vocabulary, of which the top k are kept."""
@@ -114,7 +102,11 @@ class Trace:
 
     def _computed_sites(self) -> Iterator[str]:
         for site, how in self.attention.items():
-            parts = ("weights", "allowed") if how.weights is not None else ("scores", "masked", "weights", "allowed", "context", "merged")
+            parts = (
+                ("weights", "allowed")
+                if how.weights is not None
+                else ("scores", "masked", "weights", "allowed", "context", "merged")
+            )
             yield from (f"{site}.{part}" for part in parts if part != "allowed" or self._knows_mask(site))
             if how.bias is not None:
                 yield f"{site}.bias"
@@ -145,7 +137,12 @@ class Trace:
     @property
     def nbytes(self) -> int:
         """What the kept arrays take. Weights of the model are views and count nothing."""
-        masks = {id(a): a.nbytes for how in self.attention.values() for a in (how.allowed, how.bias, how.weights) if a is not None}
+        masks = {
+            id(a): a.nbytes
+            for how in self.attention.values()
+            for a in (how.allowed, how.bias, how.weights)
+            if a is not None
+        }
         top = (self.top.ids.nbytes + self.top.values.nbytes) if self.top else 0
         return sum(array.nbytes for array in self.arrays.values()) + sum(masks.values()) + top
 
@@ -178,11 +175,16 @@ class Trace:
         place, _, part = self.resolve(site).rpartition(".")
         if site.startswith("logits"):
             return self._top(site)
-        if part in _MAPS:
-            return getattr(self, part)(place)  # type: ignore[no-any-return]
-        if part in ("allowed", "bias", "merged"):
-            return getattr(self, f"_{part}")(place)  # type: ignore[no-any-return]
-        return self._of_part(place, part)
+        of_attention: dict[str, Callable[[str], Array]] = {
+            "scores": self.scores,
+            "masked": self.masked,
+            "weights": self.weights,
+            "context": self.context,
+            "allowed": self.allowed,
+            "bias": self._bias,
+            "merged": self._merged,
+        }
+        return of_attention[part](place) if part in of_attention else self._of_part(place, part)
 
     def resolve(self, site: str) -> str:
         """The site under which an array is kept: equal arrays are kept once."""
@@ -209,7 +211,7 @@ class Trace:
         return self.top.probabilities(position)
 
     def scores(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
-        """q · k · scale, soft-capped where the model does so and before mask and bias: (query, key), or (head, query, key)."""
+        """q · k · scale, soft-capped where the model does so, before mask and bias: (query, key), or per head."""
         return self._per_head(site, head, lambda h: self._scores(site, h, rows))
 
     def masked(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
@@ -226,17 +228,12 @@ class Trace:
 
     def allowed(self, site: str, head: int = 0, rows: slice = slice(None)) -> Array:
         """(query, key) bool, True = may look."""
-        how, lengths = self._how(site), self._lengths(f"{site}.q")
-        n_query, n_key = lengths["query"], lengths["key"]
-        if how.allowed is not None:
-            return (how.allowed if how.allowed.ndim == 2 else how.allowed[head])[rows]
-        if how.causal:
-            return np.arange(n_key)[None, :] <= np.arange(n_query)[rows, None]
-        return np.ones((n_query, n_key), dtype=bool)[rows]
+        lengths = self._lengths(f"{site}.q")
+        return self._how(site).may_look(head, rows, lengths["query"], lengths["key"])
 
-    def _per_head(self, site: str, head: int | None, of_head: object) -> Array:
+    def _per_head(self, site: str, head: int | None, of_head: Callable[[int], Array]) -> Array:
         heads = range(self._how(site).heads) if head is None else [head]
-        maps = [of_head(h).astype(np.float32) for h in heads]  # type: ignore[operator]
+        maps = [of_head(h).astype(np.float32) for h in heads]
         return np.stack(maps) if head is None else maps[0]
 
     def _how(self, site: str) -> Attention:
@@ -248,33 +245,22 @@ class Trace:
         how = self._how(site)
         if how.weights is not None:
             raise NoSuchSite(site=f"{site}.scores", sites=self._nearby(f"{site}.scores"))
-        q = self.arrays[f"{site}.q"][head, rows].astype(np.float64)
-        k = self.arrays[f"{site}.k"][head * how.kv_heads // how.heads].astype(np.float64)
-        scores = q @ k.T * how.scale
-        return scores if how.softcap is None else how.softcap * np.tanh(scores / how.softcap)
+        return how.scores(self.arrays[f"{site}.q"][head, rows], self.arrays[f"{site}.k"][how.kv_head(head)])
 
     def _masked(self, site: str, head: int, rows: slice) -> Array:
-        how, scores = self._how(site), self._scores(site, head, rows)
-        if how.bias is not None:
-            scores = scores + how.bias[head if len(how.bias) > 1 else 0, rows]
-        return np.where(self.allowed(site, head, rows), scores, -np.inf)
+        scores, may_look = self._scores(site, head, rows), self.allowed(site, head, rows)
+        return self._how(site).masked(scores, may_look, head, rows)
 
     def _weights(self, site: str, head: int, rows: slice) -> Array:
         how = self._how(site)
-        if how.weights is not None:
-            return how.weights[head, rows]
-        return softmax(self._masked(site, head, rows), None if how.sinks is None else float(how.sinks[head]))
+        return how.softmax(self._masked(site, head, rows), head) if how.weights is None else how.weights[head, rows]
 
     def _context(self, site: str, head: int, rows: slice, at_once: int = 256) -> Array:
         """Some rows at a time, so that a long text never costs a whole map."""
-        how = self._how(site)
-        v = self.arrays[f"{site}.v"][head * how.kv_heads // how.heads].astype(np.float64)
+        v = self.arrays[f"{site}.v"][self._how(site).kv_head(head)].astype(np.float64)
         start, stop, _ = rows.indices(self._lengths(f"{site}.q")["query"])
         steps = [slice(first, min(first + at_once, stop)) for first in range(start, stop, at_once)]
         return np.concatenate([self._weights(site, head, step) @ v for step in steps])
-
-    def _allowed(self, site: str) -> Array:
-        return self.allowed(site)
 
     def _bias(self, site: str) -> Array:
         how, lengths = self._how(site), self._lengths(f"{site}.q")
@@ -287,25 +273,11 @@ class Trace:
 
     def _of_part(self, place: str, name: str) -> Array:
         if f"{place}.projection" in self.parts:
-            return np.asarray(self.parts[f"{place}.projection"](self._merged(place)), dtype=np.float32)  # type: ignore[operator]
+            return np.asarray(self.parts[f"{place}.projection"](self._merged(place)), dtype=np.float32)
         if name == "output":
-            return np.asarray(self.parts[place](self[f"{place}.input"]), dtype=np.float32)  # type: ignore[operator]
+            return np.asarray(self.parts[place](self[f"{place}.input"]), dtype=np.float32)
         part, x = self.parts[place], self[f"{place}.input"]
         return np.asarray(getattr(part, name)(x), dtype=np.float32)
-
-
-def softmax(masked: Array, sink: float | None = None) -> Array:
-    """Row-wise softmax of scores that hold −∞ where looking is forbidden; `sink` is one more logit in the denominator.
-
-    A row without any allowed key becomes even weights, as in the pass itself (see `attention.attend`), or leaves all to
-    the sink.
-    """
-    if sink is None:
-        masked = np.where(np.isneginf(masked).all(-1, keepdims=True), 0.0, masked)
-    top = masked.max(-1, keepdims=True)
-    top = top if sink is None else np.maximum(top, sink)
-    exp = np.exp(masked - top)
-    return exp / (exp.sum(-1, keepdims=True) + (0.0 if sink is None else np.exp(sink - top)))
 
 
 def check_axes(site: str, array: Array, lengths: Mapping[str, int]) -> None:

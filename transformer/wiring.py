@@ -55,7 +55,9 @@ def explain(target: Array, terms: Sequence[Term], largest: int = 3) -> tuple[Ter
     corner = (slice(-1, None), slice(0, 16))  # most sums are ruled out on a few numbers
     for size in range(1, largest + 1):
         for chosen in combinations(usable, size):
-            if _is_sum(target[corner], [t.value[corner] for t in chosen]) and _is_sum(target, [t.value for t in chosen]):
+            if _is_sum(target[corner], [t.value[corner] for t in chosen]) and _is_sum(
+                target, [t.value for t in chosen]
+            ):
                 return chosen
     return None
 
@@ -66,7 +68,7 @@ def _is_sum(target: Array, values: list[Array]) -> bool:
 
 
 def block_of(name: str) -> str:
-    """The block that holds a module: its outermost numbered ancestor, "model.layers.3" for "model.layers.3.attn.2.x"."""
+    """The block that holds a module: its outermost numbered ancestor ("model.layers.3" of "model.layers.3.mlp.2")."""
     parts = name.split(".")
     numbered = next((i for i, part in enumerate(parts) if part.isdigit()), None)
     return name if numbered is None else ".".join(parts[: numbered + 1])
@@ -77,7 +79,9 @@ def read_block(call: Heard, heard: list[Heard], places: dict[int, str]) -> Block
     inside = [one for one in heard if call.holds(one)]
     attentions = [one for one in inside if one.entered in places]
     projections = {places[one.entered]: found for one in attentions if (found := _output_projection(one, inside))}
-    outside = [one for one in inside if not any(_is_within(one, a, projections.get(places[a.entered])) for a in attentions)]
+    outside = [
+        one for one in inside if not any(_is_within(one, a, projections.get(places[a.entered])) for a in attentions)
+    ]
     norms = [one for one in outside if looks_like_norm(one) and _fits(one, call)]
     terms = _terms(call, norms, attentions, places, projections, outside)
     events = [_event(f"norm{n}", one, terms) for n, one in enumerate(norms, 1)]
@@ -105,8 +109,8 @@ def _fits(one: Heard, call: Heard) -> bool:
 
 
 def _is_within(one: Heard, attention: Heard, projection: Heard | None) -> bool:
-    """Whether a module belongs to the attention itself. What comes after its output projection does not (ALBERT's norm),
-    and where the attention does not show its context, its linear maps may be that projection."""
+    """Whether a module belongs to the attention itself. What comes after its output projection does not (ALBERT's
+    norm), and where the attention does not show its context, its linear maps may be that projection."""
     if attention.attention is None:
         return one is attention
     after = projection is not None and one.entered > projection.left
@@ -114,12 +118,13 @@ def _is_within(one: Heard, attention: Heard, projection: Heard | None) -> bool:
 
 
 def _output_projection(attention: Heard, inside: list[Heard]) -> Heard | None:
-    """W_O: the linear map that was given the concatenated heads. It stands in the attention module, or after it (BERT)."""
+    """W_O: the linear map that was given the concatenated heads, in the attention module or after it (BERT)."""
     if attention.attention is None:
         return None
     merged = to_numpy(attention.attention.context.transpose(1, 2).flatten(2))
-    later = (one for one in inside if one.entered > attention.entered and one.input is not None)
-    return next((one for one in later if same(to_numpy(one.input), merged, 1e-7) and is_linear(one)), None)  # type: ignore[arg-type]
+    later = [(one, one.input) for one in inside if one.entered > attention.entered]
+    fitting = (one for one, given in later if given is not None and same(to_numpy(given), merged, 1e-7))
+    return next((one for one in fitting if is_linear(one)), None)
 
 
 def _unseen_projection(attention: Heard, place: str, used: list[Term]) -> dict[str, Heard]:
@@ -173,7 +178,7 @@ def _event(place: str, one: Heard, terms: list[Term]) -> Event:
 def _feed_forwards(
     used: list[Term], terms: list[Term], outside: list[Heard], projections: dict[str, Heard]
 ) -> list[Event]:
-    """Whatever else is added to the stream is a feed-forward: a matrix with matrices before it, or a module unknown to us."""
+    """Whatever else is added to the stream is a feed-forward: matrices, or a module unknown to us (experts)."""
     found: dict[int, Event] = {}
     taken = {one.entered for one in projections.values()}
     for term in used:
@@ -188,11 +193,13 @@ def _feed_forwards(
 
 
 def _matrices_before(down: Heard, outside: list[Heard], taken: set[int]) -> list[Heard]:
-    """The linear maps between the feed-forward's input and `down`: those that were given the same input, just before it."""
+    """The linear maps before `down` that were given one input: up, and the gate where there is one."""
     before = [one for one in outside if one.left < down.entered and one.entered not in taken and is_linear(one)]
     if not before or before[-1].input is None:
         return []
     enters = before[-1].input
-    return [one for one in before if one.input is not None and one.input.shape == enters.shape and bool((one.input == enters).all())]
-
-
+    return [
+        one
+        for one in before
+        if one.input is not None and one.input.shape == enters.shape and bool((one.input == enters).all())
+    ]

@@ -1,7 +1,7 @@
 """`wrap`: any text model that is already built, ours or Hugging Face's, becomes one that can be seen through.
 
-The model is probed with a few ids, once as it came and once with our attention in it. Only if both give the same numbers
-is the graft kept; otherwise the model stays as it was, its own attention weights are used, and the trace says what it
+The model is probed with a few ids, once as it came and once with our attention in it. Only if both give the same
+numbers is the graft kept; otherwise the model stays as it was, its own attention weights are used, and the trace says what it
 lacks.
 """
 
@@ -9,6 +9,7 @@ import inspect
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
@@ -18,7 +19,7 @@ from transformer.capture import install_hooks
 from transformer.config import ModelConfig
 from transformer.errors import NoAttentionSeen, NotATextModel
 from transformer.probe import Evidence, Heard, first_tensor, probe, probe_ids
-from transformer.reading import Reader
+from transformer.reading import read_model
 from transformer.recognise import linear_part, same, to_numpy
 from transformer.structure import Plan, Structure
 from transformer.tokenizer import Tokenizer
@@ -99,12 +100,12 @@ def _read(module: nn.Module, accepts: frozenset[str]) -> tuple[Structure, Plan, 
     if evidence is None:
         evidence = _weights_only_evidence(module, inputs, accepts, untouched)
     target = TARGET_LENGTH if _is_encoder_decoder(module) else None
-    structure, plan = Reader(evidence, SOURCE_LENGTH, target, _softcap(module)).read()
+    structure, plan = read_model(evidence, SOURCE_LENGTH, target, _softcap(module))
     install_hooks(plan)
     return structure, plan, weights_only
 
 
-def _grafted_evidence(module: nn.Module, inputs: dict[str, Tensor], untouched: Tensor) -> Evidence | None:
+def _grafted_evidence(module: Any, inputs: dict[str, Tensor], untouched: Tensor) -> Evidence | None:
     """The probe with our attention in the model, or None where the model does not take it or the numbers change."""
     if not hasattr(module, "set_attn_implementation"):  # ours: `attend` is in it from the start
         evidence = probe(module, inputs)
@@ -124,12 +125,12 @@ def _grafted_evidence(module: nn.Module, inputs: dict[str, Tensor], untouched: T
 
 
 def _weights_only_evidence(
-    module: nn.Module, inputs: dict[str, Tensor], accepts: frozenset[str], untouched: Tensor
+    module: Any, inputs: dict[str, Tensor], accepts: frozenset[str], untouched: Tensor
 ) -> Evidence:
-    """The probe of a family that keeps its attention to itself: its own weights, laid beside the modules that made them.
+    """The probe of a family that keeps its attention to itself: its own weights, beside their modules.
 
-    Fused kernels hand out no weights, or wrong ones (Falcon adds a boolean mask as 0 and 1), so the written-out attention
-    is asked for, in the configuration itself where the setter refuses; and what it says must be what the model said.
+    Fused kernels hand out no weights, or wrong ones (Falcon adds a boolean mask as 0 and 1), so the written-out
+    attention is asked for, in the configuration itself where the setter refuses; and what it says must be what the model said.
     """
     if hasattr(module, "config"):
         module.config._attn_implementation = "eager"
@@ -157,7 +158,7 @@ def _answer(output: object) -> Tensor:
 
 
 def own_weights(answer: object) -> list[Tensor]:
-    """The attention weights that a model hands out itself, (batch, head, query, key) each, in the order in which they ran."""
+    """The attention weights that a model hands out itself, (batch, head, query, key), in the order they ran."""
     encoder = list(getattr(answer, "encoder_attentions", None) or ())
     decoder = getattr(answer, "decoder_attentions", None) or getattr(answer, "attentions", None) or ()
     cross = getattr(answer, "cross_attentions", None) or ()
@@ -192,8 +193,8 @@ def quiet_inputs(inputs: dict[str, Tensor], accepts: frozenset[str]) -> dict[str
     return {**known, "use_cache": False} if "use_cache" in accepts else known  # type: ignore[dict-item]
 
 
-def _text_config(module: nn.Module) -> object:
-    config = getattr(module, "config", None)
+def _text_config(module: Any) -> Any:
+    config: Any = getattr(module, "config", None)
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
@@ -205,7 +206,9 @@ def longest_input(module: nn.Module) -> int:
     """How many tokens the model's positions reach, or a very large number where nothing limits them."""
     config = _text_config(module)
     names = ("max_position_embeddings", "n_positions", "max_positions", "seq_length")
-    return next((int(size) for name in names if isinstance(size := getattr(config, name, None), int) and size > 0), 1_000_000)
+    return next(
+        (int(size) for name in names if isinstance(size := getattr(config, name, None), int) and size > 0), 1_000_000
+    )
 
 
 def _softcap(module: nn.Module) -> float | None:

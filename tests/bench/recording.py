@@ -1,4 +1,4 @@
-"""What recording costs: time as a ratio to the bare pass, and peak memory beside what others add, on GPT-2-small's shape.
+"""What recording costs: time as a ratio to the bare pass, and peak memory beside what others add (GPT-2-small's shape).
 
 Memory is measured in a process of its own for each way (the kernel counts the peak of a whole process), time in one
 process with the ways taking turns, so that a busy machine slows all of them.
@@ -51,7 +51,7 @@ def bare(attention: str = "sdpa", **wanted: bool) -> Callable[[list[int]], objec
 
 
 def transformer_lens() -> Callable[[list[int]], object]:
-    """The same shape in TransformerLens, every activation cached; built by its bridge, or its own class in version 2 and 3."""
+    """The same shape in TransformerLens, every activation cached."""
     from transformer_lens import HookedTransformer, HookedTransformerConfig
 
     config = HookedTransformerConfig(
@@ -131,7 +131,8 @@ def report() -> None:
         except RuntimeError as error:
             print(f"memory    {way}: not measured ({str(error).strip().splitlines()[-1]})")
     extra = {way: peak - peaks["bare"] for way, peak in peaks.items()}
-    print(f"memory    T={MEMORY_LENGTH}, MB over the bare pass: " + ", ".join(f"{w} {mb:.0f}" for w, mb in extra.items()))
+    listed = ", ".join(f"{way} {megabytes:.0f}" for way, megabytes in extra.items())
+    print(f"memory    T={MEMORY_LENGTH}, MB over the bare pass: {listed}")
     pairs = (("attention", "eager", "1/4"), ("everything", "eager", "2/3"), ("attention", "transformer_lens", "1/8"))
     for ours, theirs, aim in pairs:
         if theirs in extra:

@@ -7,10 +7,11 @@ import plotly.graph_objects as go
 
 from transformer.messages import message
 from viz.figures import theme
-from viz.figures.axes import escape, frame, note, selectable, shorten, token_axes, width
+from viz.figures.axes import ALL_ACROSS, escape, frame, note, selectable, shorten, token_axes, width
 from viz.figures.grid import Grid, cell_of, cut, grid_of, window_of
 
 NUMBERS_UP_TO = 14  # tokens per side: more, and a number no longer fits its cell
+WIDE = 560  # pixels of a figure on a wide screen
 
 
 def attention_heatmap(
@@ -154,7 +155,7 @@ def _layout(grid: Grid, selected: tuple[int, int] | None, title: str | None, lan
     count = len(grid.keys), len(grid.queries)
     corner = float(grid.x[0]) - grid.block / 2, float(grid.y[0]) - grid.block / 2
     large = max(grid.weights.shape) > NUMBERS_UP_TO
-    above = 24 + _label_height(grid.labels[1] or grid.keys) + (26 if title else 0)
+    above = 22 + _label_height(grid.labels[1] or grid.keys, grid.labels[0] or grid.queries) + (26 if title else 0)
     below = 66 if caption else 44 if large else 8
     return {
         **_axes(grid, query, key, language),
@@ -182,7 +183,12 @@ def _map_height(grid: Grid) -> float:
     return max(96, count * min(42, 460 / count))
 
 
-def _label_height(tokens: Sequence[str]) -> float:
-    """Pixels above the map: one line where labels can stand side by side on a wide screen, else as long as they are."""
-    widths = [width(shorten(token)) for token in tokens]
-    return 20 if max(widths) * len(widths) <= 52 else 10 + 7 * max(widths)
+def _label_height(keys: Sequence[str], queries: Sequence[str]) -> float:
+    """Pixels above the map: one line where labels can stand side by side on a wide screen, else as long as they are.
+
+    Where a narrow screen turns them upright after all, Plotly takes the room from the map: better than an empty band.
+    """
+    wide = [6.5 * width(shorten(key)) for key in keys]
+    room = (WIDE - 30 - 6.5 * max(width(shorten(query)) for query in queries)) / len(keys)
+    closest = max((left + right) / 2 for left, right in zip(wide, [*wide[1:], wide[-1]], strict=True))
+    return 20 if len(keys) <= ALL_ACROSS and closest <= room else 8 + max(wide)

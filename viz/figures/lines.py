@@ -40,11 +40,12 @@ def attention_lines(
     left, right = _heights(len(queries), len(keys))
     drawn = weights[rows, columns], left[rows], right[columns]
     orange = np.zeros(len(rows), bool) if selected_query is None else rows == selected_query
-    caption = message("figure.lines.note", language, drawn=len(rows), total=total, threshold=f"{threshold:g}")
+    said = "note" if len(rows) < total else "all"
+    caption = message(f"figure.lines.{said}", language, drawn=len(rows), total=total, threshold=f"{threshold:g}")
     faint = 1.0 if selected_query is None else 0.55
     traces = [*_curves(*drawn, ~orange, "accent", faint), *_curves(*drawn, orange, "select", 1.5)]
     dotted = _dotted(rows, len(queries)), _dotted(columns, len(keys))
-    traces.append(_dots(weights, queries, keys, (left, right), dotted, language))
+    traces.append(_dots(weights, queries, keys, (left, right), dotted, selected_query, language))
     return theme.figure(traces, _layout(queries, keys, (left, right), selected_query, caption, language))
 
 
@@ -107,6 +108,7 @@ def _dots(
     keys: Sequence[str],
     heights: tuple[np.ndarray, np.ndarray],
     dotted: tuple[np.ndarray, np.ndarray],
+    selected: int | None,
     language: str,
 ) -> dict:
     """A dot per token, x = 0 for queries and 1 for keys: something to click, and its strongest partners as hover.
@@ -123,11 +125,18 @@ def _dots(
         "y": np.concatenate([heights[side][dotted[side]] for side in (0, 1)]).astype(np.float32),
         "text": texts,
         "hovertemplate": "%{text}<extra></extra>",
-        "marker": {"size": 8, "color": [theme.LIGHT["q"]] * counts[0] + [theme.LIGHT["k"]] * counts[1]},
+        "marker": {"size": 7, "color": _dot_colours(dotted, selected)},
         "customdata": np.concatenate(dotted).astype(np.uint16),
         "cliponaxis": False,
         "yaxis": "y2",
     }
+
+
+def _dot_colours(dotted: tuple[np.ndarray, np.ndarray], selected: int | None) -> list[str]:
+    """Muted, so that orange says one thing only: the chosen token."""
+    queries, keys = dotted
+    chosen = [theme.LIGHT["select"] if query == selected else theme.LIGHT["muted"] for query in queries.tolist()]
+    return chosen + [theme.LIGHT["muted"]] * len(keys)
 
 
 def _partners(
@@ -172,8 +181,8 @@ def _layout(
             _heading("figure.looks", "q-text", 0, "left", language),
             _heading("figure.looked_at", "k-text", 1, "right", language),
         ],
-        "height": round(height + 30 + 30),
-        "margin": {"l": 8, "r": 8, "t": 30, "b": 30},
+        "height": round(height + 30 + 24),
+        "margin": {"l": 8, "r": 8, "t": 30, "b": 24},
         "meta": {"caption": caption},
     }
 

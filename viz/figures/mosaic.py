@@ -140,8 +140,8 @@ def _layout(
         "shapes": [] if at is None else [frame(*at)],
         "annotations": [note(caption)],
         "meta": {"caption": caption, "block": block, "select": selectable((-0.5, -0.5), 1, (most, count), at)},
-        "height": round(row * count + 46 + 26),
-        "margin": {"l": 8, "r": 8, "t": 46, "b": 26},
+        "height": round(row * count + 36 + 26),
+        "margin": {"l": 8, "r": 8, "t": 36, "b": 26},
     }
 
 

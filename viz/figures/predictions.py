@@ -9,7 +9,7 @@ from transformer.messages import message
 from viz.figures import theme
 from viz.figures.axes import escape, note, shorten
 
-BAR = 30  # pixels per token
+BAR = 28  # pixels per token
 
 
 def next_tokens(
@@ -81,6 +81,6 @@ def _layout(values: np.ndarray, names: list[str], caption: str) -> dict:
         "bargap": 0.32,
         "annotations": [note(caption)],
         "meta": {"caption": caption},
-        "height": BAR * max(len(names), 1) + 8 + 34,
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 34},
+        "height": BAR * max(len(names), 1) + 4 + 26,
+        "margin": {"l": 8, "r": 8, "t": 4, "b": 26},
     }

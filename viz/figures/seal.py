@@ -17,8 +17,12 @@ class Sealed(Protocol):
 
 
 def seal_line(what: str, seal: Sealed, language: str = "en") -> str:
-    """HTML: ✓ or ✗, what was recomputed, and the largest difference found among how many numbers."""
+    """HTML: ✓ or ✗, what was recomputed, and the largest difference; among how many numbers says the title."""
     state, sign = ("good", "✓") if seal.holds else ("bad", "✗")
     words = escape(message(f"figure.seal.{state}", language, what=what))
-    numbers = escape(message("figure.seal.numbers", language, difference=f"{seal.difference:.1e}", count=f"{seal.compared:,}"))
-    return f'<p class="stt-seal"><span class="stt-seal-{state}">{sign} {words}</span> · {numbers}</p>'
+    difference = escape(message("figure.seal.difference", language, difference=f"{seal.difference:.1e}"))
+    title = escape(message("figure.seal.title", language, count=f"{seal.compared:,}"))
+    return (
+        f'<p class="stt-seal" title="{title}"><span class="stt-seal-{state}">{sign} {words}</span>'
+        f" · {difference}</p>"
+    )

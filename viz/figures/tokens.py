@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Protocol
 
 from transformer.messages import message
+from transformer.visible import visible
 
 
 class Encoded(Protocol):
@@ -24,13 +25,16 @@ class Encoded(Protocol):
 def token_strip(encoding: Encoded, *, selected: int | None = None, language: str = "en") -> str:
     """HTML of all tokens: readable token above its id, words underlined together, special tokens and padding marked.
 
-    Tokens that share one character (a grapheme: "👩‍👩‍👧", "ṩ") stand under that character. Each button carries
+    Tokens that share one character (a grapheme: "👩‍👩‍👧", "ṩ") stand under that character, a token for unknown text
+    under the text it lost. Text that no token stands for (`gaps`) is shown muted in its place. Each button carries
     `data-token`, its index. A text that begins right to left is laid out right to left.
     """
     direction = "rtl" if reads_right_to_left(encoding.text or "".join(encoding.tokens)) else "ltr"
     clusters = [list(part) for _, part in groupby(range(len(encoding.ids)), key=lambda index: encoding.groups[index])]
     words = groupby(clusters, key=lambda cluster: (encoding.words[cluster[0]], *_alone(encoding, cluster)))
-    parts = "".join(_word(encoding, list(part), selected, language) for _, part in words)
+    gaps = _gaps(encoding, language)
+    parts = "".join(_word(encoding, list(part), gaps, selected, language) for _, part in words)
+    parts += gaps.get(len(encoding.ids), "")
     label = escape(message("figure.tokens.label", language, count=len(encoding.ids)))
     return f'<div class="stt-strip" role="group" aria-label="{label}" dir="{direction}">{parts}</div>'
 
@@ -46,18 +50,39 @@ def _alone(encoding: Encoded, cluster: list[int]) -> tuple[int, ...]:
     return () if encoding.words[cluster[0]] is not None else (cluster[0],)
 
 
-def _word(encoding: Encoded, clusters: list[list[int]], selected: int | None, language: str) -> str:
-    inside = "".join(_cluster(encoding, cluster, selected, language) for cluster in clusters)
+def _gaps(encoding: Encoded, language: str) -> dict[int, str]:
+    """HTML of the text that no token stands for, by the token before which it is shown."""
+    starts = [(span[0], index) for index, span in enumerate(encoding.spans) if span is not None]
+    behind = starts[-1][1] + 1 if starts else len(encoding.ids)  # before the specials that close the text
+    found: dict[int, str] = {}
+    for start, end in getattr(encoding, "gaps", ()):
+        title = escape(message("figure.tokens.gap", language, start=start, end=end))
+        text = escape(visible((encoding.text or "")[start:end]))
+        before = next((index for first, index in starts if first >= end), behind)
+        found[before] = found.get(before, "") + f'<span class="stt-gap" title="{title}"><bdi>{text}</bdi></span>'
+    return found
+
+
+def _word(
+    encoding: Encoded, clusters: list[list[int]], gaps: dict[int, str], selected: int | None, language: str
+) -> str:
+    parts = [
+        ("".join(gaps.get(index, "") for index in cluster), _cluster(encoding, cluster, selected, language))
+        for cluster in clusters
+    ]
+    inside = parts[0][1] + "".join(gap + cluster for gap, cluster in parts[1:])
     several = sum(map(len, clusters)) > 1
-    return f'<span class="stt-word{" stt-word-several" if several else ""}">{inside}</span>'
+    return f'{parts[0][0]}<span class="stt-word{" stt-word-several" if several else ""}">{inside}</span>'
 
 
 def _cluster(encoding: Encoded, cluster: list[int], selected: int | None, language: str) -> str:
     buttons = "".join(_button(encoding, index, index == selected, language) for index in cluster)
-    if len(cluster) == 1:
+    lost = any(_marked(encoding, "unknown", index) for index in cluster)
+    if len(cluster) == 1 and not lost:
         return buttons
     return (
-        f'<span class="stt-grapheme"><span class="stt-whole"><bdi>{escape(_whole(encoding, cluster))}</bdi></span>'
+        f'<span class="stt-grapheme"><span class="stt-whole{" stt-lost" if lost else ""}">'
+        f"<bdi>{escape(_whole(encoding, cluster))}</bdi></span>"
         f'<span class="stt-pieces">{buttons}</span></span>'
     )
 
@@ -83,15 +108,13 @@ def _button(encoding: Encoded, index: int, selected: bool, language: str) -> str
 
 
 def _marks(encoding: Encoded, index: int) -> list[str]:
-    padding = getattr(encoding, "padding", ())
-    return [
-        name
-        for name, marked in (
-            ("special", encoding.special[index]),
-            ("padding", index < len(padding) and padding[index]),
-        )
-        if marked
-    ]
+    return [name for name in ("special", "padding", "unknown") if _marked(encoding, name, index)]
+
+
+def _marked(encoding: Encoded, name: str, index: int) -> bool:
+    """Whether token `index` is `special`, `padding` or `unknown`; what an encoding does not say is not so."""
+    marks = getattr(encoding, name, ())
+    return index < len(marks) and bool(marks[index])
 
 
 def _title(encoding: Encoded, index: int, marks: list[str], language: str) -> str:

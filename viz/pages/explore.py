@@ -1,7 +1,7 @@
 """Explore: one run, from text to probabilities. This file lays the page out and wires it; what it shows is made in
 `panels.py`, what is chosen in `selection.py`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
 from math import floor
@@ -19,7 +19,7 @@ from viz.pages.api import endpoints
 from viz.pages.examples import example_buttons, examples, view_on
 from viz.pages.links import View, from_query
 from viz.pages.panels import Panels
-from viz.pages.plot_view import address_view, html_view, picked, plot_view, whole_of, data_of
+from viz.pages.plot_view import address_view, data_of, html_view, picked, plot_view, whole_of
 from viz.pages.selection import Selection
 
 COMPUTING = "cpu"  # one queue for everything that runs a model: as many at a time as there are cores
@@ -69,7 +69,7 @@ class Explore:
             )  # fmt: skip
             self.run = gr.Button(self.say("run"), variant="primary", elem_id="run", scale=1, min_width=96)
         self.notice = html_view("", elem_id="notice", label=self.say("notice"), live=True)
-        with gr.Row(elem_classes=["stt-row"]):
+        with gr.Row(elem_classes=["stt-row", "stt-under"]):
             self.examples = html_view(example_buttons(self.language), elem_id="examples", label=self.say("try"))
             self.status = html_view(panels.status(), elem_id="status", label=self.say("status.label"), live=True)
         self.strip = html_view(panels.strip(), elem_id="token-strip", label=self.say("strip"))
@@ -83,15 +83,18 @@ class Explore:
             self.mosaic_title = html_view(panels.mosaic_title(), elem_id="mosaic-title", label=self.say("mosaic.label"))
             self.mosaic = plot_view(panels.mosaic(), elem_id="mosaic", label=self.say("mosaic.label"))
         with gr.Column(elem_classes=["stt-detail"]):
-            self.head_title = html_view(
-                panels.head_title(), elem_id="head-title", label=self.say("head.label"), live=True
-            )
-            with gr.Row(elem_classes=["stt-row", "stt-chooser"]):
-                self.layer = gr.Dropdown(
-                    **self._layers(panels), label=self.say("layer"), elem_id="layer", min_width=120
+            with gr.Column(elem_classes=["stt-head"]):
+                with gr.Row(elem_classes=["stt-chooser"]):
+                    self.layer = gr.Dropdown(
+                        **self._layers(panels), label=self.say("layer"), elem_id="layer", min_width=0
+                    )
+                    self.head = gr.Dropdown(**self._heads(panels), label=self.say("head"), elem_id="head", min_width=0)
+                self.head_title = html_view(
+                    panels.head_title(), elem_id="head-title", label=self.say("head.label"), live=True
                 )
-                self.head = gr.Dropdown(**self._heads(panels), label=self.say("head"), elem_id="head", min_width=90)
-                self.exact = gr.Button(**self._exact(panels), elem_id="exact", size="sm", min_width=150)
+            self.exact = gr.Button(
+                **self._exact(panels), elem_id="exact", elem_classes=["stt-pill"], size="sm", min_width=0
+            )
             self.head_map = plot_view(panels.head_map(), elem_id="head-map", label=self.say("head.map"))
             self.head_lines = plot_view(panels.head_lines(), elem_id="head-lines", label=self.say("head.lines"))
             self.seal = html_view(panels.seal(), elem_id="seal", label=self.say("seal.label"))

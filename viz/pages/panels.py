@@ -12,9 +12,9 @@ from transformer.engine import Engine
 from transformer.messages import message
 from transformer.trace import Trace
 from viz import figures
+from viz.pages.links import to_query
 from viz.pages.plot_view import figure_json
 from viz.pages.selection import Selection, is_long, site_of, view_of, window
-from viz.pages.links import to_query
 
 SHOWN_NEXT = 10  # tokens
 

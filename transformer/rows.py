@@ -1,0 +1,120 @@
+"""What goes into a run: texts or ids become rows of equal length, and rows the inputs of a forward pass."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.errors import EmptyText, MissingTarget, NoTokenizer, ShapesDoNotFit, TooManyTokens, UnknownToken
+from transformer.tokenizer import Encoding
+from transformer.wrapped import LoadedModel, quiet_inputs
+
+Texts = str | Sequence[str]
+Ids = Sequence[int] | Sequence[Sequence[int]] | Tensor
+Rows = list[Encoding]
+
+
+def encode(model: LoadedModel, text: str, max_tokens: int | None = None) -> Encoding:
+    """The tokens of one text as this model reads them. Raises EmptyText, BrokenText, TooManyTokens, NoTokenizer."""
+    if model.tokenizer is None:
+        raise NoTokenizer(name=model.name)
+    encoding = model.tokenizer.encode(text)
+    _check(model, encoding, max_tokens)
+    return encoding
+
+
+def source_rows(
+    model: LoadedModel, text: Texts | None, ids: Ids | None, mask: Ids | None, max_tokens: int | None
+) -> Rows:
+    """One encoding per row, padded to equal length. Raises UnknownToken, ShapesDoNotFit, and what `encode` raises."""
+    if ids is not None:
+        return _rows_of_ids(model, _lists(ids), None if mask is None else _lists(mask), max_tokens)
+    texts = [text] if isinstance(text, str) else list(text or ())
+    if not texts:
+        raise EmptyText()
+    encodings = [encode(model, one, max_tokens) for one in texts]
+    longest = max(len(one) for one in encodings)
+    short = any(len(one) < longest for one in encodings)
+    return _rows_of_ids(model, [list(one.ids) for one in encodings], None, max_tokens) if short else encodings
+
+
+def target_rows(model: LoadedModel, target: Texts | None, ids: Ids | None, max_tokens: int | None) -> Rows | None:
+    """The decoder's rows of an encoder-decoder; None for a model of one stack. Raises MissingTarget."""
+    if not model.encoder_decoder:
+        return None
+    if target is None and ids is None:
+        raise MissingTarget(model=model.name)
+    return source_rows(model, target, ids, None, max_tokens)
+
+
+def forward_inputs(model: LoadedModel, source: Rows, targets: Rows | None) -> dict[str, Any]:
+    """The keywords of one forward pass."""
+    mask = _mask(source)
+    inputs = {"input_ids": torch.tensor([row.ids for row in source]), "attention_mask": mask}
+    if model.is_causal and not bool(mask.all()):
+        # Without these, a left-padded causal model counts its padding and gives plausible, wrong numbers.
+        inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
+    if targets is not None:
+        inputs["decoder_input_ids"] = torch.tensor([row.ids for row in targets])
+        if not bool(_mask(targets).all()):
+            inputs["decoder_attention_mask"] = _mask(targets)
+    wanted = quiet_inputs(inputs, model.accepts)
+    return {**wanted, "output_attentions": True} if model.weights_only else wanted
+
+
+def _mask(rows: Rows) -> Tensor:
+    """(batch, position): 1 = real, 0 = padding."""
+    return torch.tensor([[0 if padding else 1 for padding in row.padding] for row in rows])
+
+
+def _lists(values: Any) -> list[list[int]]:
+    """Numbers of any kind (lists, tuples, arrays, tensors), one row or several, as lists."""
+    plain = values.tolist() if hasattr(values, "tolist") else list(values)
+    if not plain or not hasattr(plain[0], "__len__"):
+        return [[int(one) for one in plain]]
+    return [[int(one) for one in row] for row in plain]
+
+
+def is_batch(text: Texts | None, ids: Any) -> bool:
+    """Whether several rows were asked for (even if it is a list of one)."""
+    if ids is None:
+        return not isinstance(text, str)
+    return len(ids) > 0 and hasattr(ids[0], "__len__") and getattr(ids[0], "ndim", 1) > 0
+
+
+def _rows_of_ids(
+    model: LoadedModel, lists: list[list[int]], masks: list[list[int]] | None, max_tokens: int | None
+) -> Rows:
+    masks = [[1] * len(row) for row in lists] if masks is None else masks
+    if len(masks) != len(lists):
+        raise ShapesDoNotFit(what="attention_mask", expected=f"{len(lists)} rows", got=len(masks))
+    longest = max(len(row) for row in lists)
+    left = getattr(model.tokenizer, "padding_side", "right") == "left"
+    pad = getattr(model.tokenizer, "pad_id", None) or 0
+    rows = []
+    for row, mask in zip(lists, masks, strict=True):
+        if len(mask) != len(row):
+            raise ShapesDoNotFit(what="attention_mask", expected=len(row), got=len(mask))
+        fill, blank = [pad] * (longest - len(row)), [0] * (longest - len(row))
+        full, real = (fill + row, blank + mask) if left else (row + fill, mask + blank)
+        rows.append(_encoding_of_ids(model, full, [not one for one in real]))
+        _check(model, rows[-1], max_tokens)
+    return rows
+
+
+def _encoding_of_ids(model: LoadedModel, ids: list[int], padding: list[bool]) -> Encoding:
+    wrong = next((one for one in ids if not 0 <= one < model.vocab_size), None)
+    if wrong is not None:
+        raise UnknownToken(token=wrong, last=model.vocab_size - 1)
+    if model.tokenizer is None:
+        return Encoding.from_ids(ids, padding=padding)
+    return model.tokenizer.encoding_of_ids(ids, padding)
+
+
+def _check(model: LoadedModel, encoding: Encoding, max_tokens: int | None) -> None:
+    limit = min(model.max_tokens, max_tokens or model.max_tokens)
+    if not encoding.ids or (encoding.text is not None and not any(encoding.spans)):
+        raise EmptyText()  # nothing, or nothing but special tokens: BERT drops white space
+    if len(encoding) > limit:
+        raise TooManyTokens(got=len(encoding), limit=limit, model=model.name)
