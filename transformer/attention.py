@@ -36,8 +36,8 @@ def attend(
     """The context of every head: (batch, head, query, d_value).
 
     `allowed` (bool, True = may look) and `bias` broadcast to (batch, head, query, key). `causal` says "query t sees
-    keys 0…t" without a mask tensor and goes with equal lengths. `softcap` squashes scores to ±softcap (Gemma 2). `sinks`
-    (head,) adds one logit per head to the softmax's denominator (gpt-oss), so that rows sum to less than 1.
+    keys 0…t" without a mask tensor and goes with equal lengths. `softcap` squashes scores to ±softcap (Gemma 2).
+    `sinks` (head,) adds one logit per head to the softmax's denominator (gpt-oss), so that rows sum to less than 1.
     A query that may look at nothing spreads its attention evenly, as in Hugging Face's eager attention.
     """
     scale = query.shape[-1] ** -0.5 if scale is None else scale

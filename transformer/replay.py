@@ -120,4 +120,4 @@ def seal_probabilities(trace: Trace, position: int) -> Seal:
 
 def _seal_sum(trace: Trace, site: str) -> Seal:
     total = np.sum([trace[term] for term in trace.sums[site]], axis=0, dtype=np.float64)
-    return compare(site, total, trace[site])
+    return compare(site, np.asarray(total), trace[site])

@@ -1,8 +1,8 @@
 """`wrap`: any text model that is already built, ours or Hugging Face's, becomes one that can be seen through.
 
 The model is probed with a few ids, once as it came and once with our attention in it. Only if both give the same
-numbers is the graft kept; otherwise the model stays as it was, its own attention weights are used, and the trace says what it
-lacks.
+numbers is the graft kept; otherwise the model stays as it was, its own attention weights are used, and the trace says
+what it lacks.
 """
 
 import inspect
@@ -130,7 +130,8 @@ def _weights_only_evidence(
     """The probe of a family that keeps its attention to itself: its own weights, beside their modules.
 
     Fused kernels hand out no weights, or wrong ones (Falcon adds a boolean mask as 0 and 1), so the written-out
-    attention is asked for, in the configuration itself where the setter refuses; and what it says must be what the model said.
+    attention is asked for, in the configuration itself where the setter refuses; and what it says must be what the
+    model said.
     """
     if hasattr(module, "config"):
         module.config._attn_implementation = "eager"
