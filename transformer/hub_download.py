@@ -98,7 +98,7 @@ def bring(hub_id: str, token: bool) -> Path:
 
 
 def _named(problem: Exception) -> _Stopped:
-    """What was in the way. Only the hub's own words count: a proxy's 404, or a log-in page's, tells nothing of a model."""
+    """What was in the way. Only the hub's own words count: a 404 of a proxy or a log-in page tells nothing."""
     if isinstance(problem, GatedRepoError):
         return _Stopped("gated")
     if isinstance(problem, RepositoryNotFoundError | DisabledRepoError):

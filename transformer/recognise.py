@@ -14,8 +14,10 @@ from transformer.probe import Heard
 
 
 def to_numpy(tensor: Tensor) -> Array:
-    """A float32 NumPy view where the tensor is float32 already, otherwise a float32 copy."""
-    return tensor.detach().float().cpu().numpy()
+    """A float32 NumPy view where the tensor is float32 already, otherwise a float32 copy; not to be written to."""
+    array: Array = tensor.detach().float().cpu().numpy()
+    array.flags.writeable = False
+    return array
 
 
 def same(found: Array, wanted: Array, tolerance: float = 2e-5) -> bool:
@@ -65,7 +67,9 @@ def _norm_candidates(module: nn.Module) -> Iterator[NormPart]:
     for kind in ("layernorm", "rmsnorm"):
         yield NormPart(kind, gamma, beta, eps)
         if gamma is not None:
-            yield NormPart(kind, gamma + 1, beta, eps)
+            raised = gamma + 1
+            raised.flags.writeable = False
+            yield NormPart(kind, raised, beta, eps)
 
 
 def feed_forward_part(ups: Sequence[Heard], down: Heard) -> FeedForwardPart | None:

@@ -20,6 +20,8 @@ def encode(model: LoadedModel, text: str, max_tokens: int | None = None) -> Enco
     if model.tokenizer is None:
         raise NoTokenizer(name=model.name)
     encoding = model.tokenizer.encode(text)
+    if not any(encoding.spans):
+        raise EmptyText()  # nothing, or nothing but special tokens: BERT drops white space
     _check(model, encoding, max_tokens)
     return encoding
 
@@ -28,24 +30,32 @@ def source_rows(
     model: LoadedModel, text: Texts | None, ids: Ids | None, mask: Ids | None, max_tokens: int | None
 ) -> Rows:
     """One encoding per row, padded to equal length. Raises UnknownToken, ShapesDoNotFit, and what `encode` raises."""
+    masks = None if mask is None else _lists(mask)
     if ids is not None:
-        return _rows_of_ids(model, _lists(ids), None if mask is None else _lists(mask), max_tokens)
+        return _rows_of_ids(model, _lists(ids), masks, max_tokens)
     texts = [text] if isinstance(text, str) else list(text or ())
     if not texts:
         raise EmptyText()
     encodings = [encode(model, one, max_tokens) for one in texts]
     longest = max(len(one) for one in encodings)
-    short = any(len(one) < longest for one in encodings)
-    return _rows_of_ids(model, [list(one.ids) for one in encodings], None, max_tokens) if short else encodings
+    if masks is None and all(len(one) == longest for one in encodings):
+        return encodings
+    return _rows_of_ids(model, [list(one.ids) for one in encodings], masks, max_tokens)
 
 
-def target_rows(model: LoadedModel, target: Texts | None, ids: Ids | None, max_tokens: int | None) -> Rows | None:
-    """The decoder's rows of an encoder-decoder; None for a model of one stack. Raises MissingTarget."""
+def target_rows(
+    model: LoadedModel, target: Texts | None, ids: Ids | None, max_tokens: int | None, n_rows: int
+) -> Rows | None:
+    """The decoder's rows of an encoder-decoder, one per source; None for a model of one stack. Raises MissingTarget,
+    ShapesDoNotFit, and what `source_rows` raises."""
     if not model.encoder_decoder:
         return None
     if target is None and ids is None:
         raise MissingTarget(model=model.name)
-    return source_rows(model, target, ids, None, max_tokens)
+    rows = source_rows(model, target, ids, None, max_tokens)
+    if len(rows) != n_rows:
+        raise ShapesDoNotFit(what="target", expected=f"({n_rows}, …)", got=f"({len(rows)}, …)")
+    return rows
 
 
 def forward_inputs(model: LoadedModel, source: Rows, targets: Rows | None) -> dict[str, Any]:
@@ -88,7 +98,9 @@ def _rows_of_ids(
 ) -> Rows:
     masks = [[1] * len(row) for row in lists] if masks is None else masks
     if len(masks) != len(lists):
-        raise ShapesDoNotFit(what="attention_mask", expected=f"{len(lists)} rows", got=len(masks))
+        raise ShapesDoNotFit(what="attention_mask", expected=f"({len(lists)}, …)", got=f"({len(masks)}, …)")
+    if not all(lists):
+        raise EmptyText()
     longest = max(len(row) for row in lists)
     left = getattr(model.tokenizer, "padding_side", "right") == "left"
     pad = getattr(model.tokenizer, "pad_id", None) or 0
@@ -114,7 +126,5 @@ def _encoding_of_ids(model: LoadedModel, ids: list[int], padding: list[bool]) ->
 
 def _check(model: LoadedModel, encoding: Encoding, max_tokens: int | None) -> None:
     limit = min(model.max_tokens, max_tokens or model.max_tokens)
-    if not encoding.ids or (encoding.text is not None and not any(encoding.spans)):
-        raise EmptyText()  # nothing, or nothing but special tokens: BERT drops white space
     if len(encoding) > limit:
         raise TooManyTokens(got=len(encoding), limit=limit, model=model.name)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from transformer import gather
 from transformer.capture import EVERYTHING, Recorder, kind_of
+from transformer.errors import ShapesDoNotFit
 from transformer.listening import listening
 from transformer.rows import Ids, Rows, Texts, forward_inputs, is_batch, source_rows, target_rows
 from transformer.tokenizer import Encoding
@@ -35,8 +36,11 @@ def run(
     Raises EmptyText, BrokenText, TooManyTokens, UnknownToken, MissingTarget, NoTokenizer, ShapesDoNotFit.
     """
     source = source_rows(model, text, ids, attention_mask, max_tokens)
-    targets = target_rows(model, target, target_ids, max_tokens)
-    heard = _pass(model, source, targets, frozenset(record) & EVERYTHING)
+    targets = target_rows(model, target, target_ids, max_tokens, len(source))
+    wanted = frozenset(record)
+    if not wanted <= EVERYTHING:
+        raise ShapesDoNotFit(what="record", expected=f"⊆ {{{', '.join(sorted(EVERYTHING))}}}", got=sorted(wanted))
+    heard = _pass(model, source, targets, wanted)
     traces = [heard.trace(model, source, targets, row) for row in range(len(source))]
     return traces if is_batch(text, ids) else traces[0]
 
@@ -72,7 +76,7 @@ class _Heard:
 
     def trace(self, model: LoadedModel, source: Rows, targets: Rows | None, row: int) -> Trace:
         encodings = {model.structure.stacks[0].name: source[row]}
-        encodings |= {} if targets is None else {"decoder": targets[row % len(targets)]}
+        encodings |= {} if targets is None else {"decoder": targets[row]}
         arrays = gather.stream_arrays(self.recorder, row, {name: len(one) for name, one in encodings.items()})
         attention, lacks = {}, {**model.plan.lacks, **gather.reasons_not_recorded(self.wanted)}
         for site, call in self.recorder.calls.items():

@@ -87,7 +87,7 @@ class Trace:
     def __post_init__(self) -> None:
         for site, array in self.arrays.items():
             check_axes(site, array, self._lengths(site))
-            array.flags.writeable = False
+        freeze(self.arrays, *map(vars, self.attention.values()), vars(self.top) if self.top else {})
         for name in ("arrays", "attention", "aliases", "sums", "parts", "part_inputs", "lacks", "encodings"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
@@ -288,3 +288,11 @@ def check_axes(site: str, array: Array, lengths: Mapping[str, int]) -> None:
     for axis, size in zip(axes, array.shape, strict=True):
         if lengths.get(axis, size) != size:
             raise BadTrace(site=site, expected=f"{lengths[axis]} {axis}", came=str(array.shape))
+
+
+def freeze(*holders: Mapping[str, object]) -> None:
+    """Nobody may write to what is kept: it is shared by all who look at this run."""
+    for holder in holders:
+        for array in holder.values():
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False

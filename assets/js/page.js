@@ -59,13 +59,13 @@ stt.whenIdle = (work) => (window.requestIdleCallback ? requestIdleCallback(work,
 // (Gradio's "always_last" would repeat the first event's data, and "multiple" alone lets answers overtake each other.)
 const sending = new Set();
 stt.answered = () => [...sending].forEach((done) => done());
-stt.sender = (trigger) => {
+stt.sender = (trigger, settled = () => {}) => {
   let timer = null, next = null;
   const done = () => {
     clearTimeout(timer);
     timer = null;
     sending.delete(done);
-    if (next) { const event = next; next = null; send(event); }
+    if (next) { const event = next; next = null; send(event); } else settled();
   };
   const send = (event) => {
     if (timer) { next = event; return; }

@@ -6,7 +6,8 @@ stt.plotView = (element, trigger, props, watch) => {
   const host = element.querySelector(".stt-plot");
   const plot = host.querySelector(".stt-plot-live"), canvas = host.querySelector("canvas");
   const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  const send = stt.sender(trigger);
+  // Once it is answered, another view may move the selection: what comes in the same breath is the answer itself.
+  const send = stt.sender(trigger, () => { if (mine) mine.until = Math.min(mine.until, performance.now() + 100); });
   let mine = null; // {at, until}: a selection of the visitor's that an older answer must not move back
   let text = null, fig = null, first = null, Plotly = null, busy = false, again = false;
 

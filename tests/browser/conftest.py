@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 import gradio as gr
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, sync_playwright
 
-from viz.pages import server
+from transformer.engine import Engine
+from viz.pages import explore, server
 
 FLAGS = (
     "--no-sandbox",
@@ -32,6 +33,8 @@ class Visitor:
     page: Page
     outside: list[str] = field(default_factory=list)  # addresses asked for that are not this computer's
     errors: list[str] = field(default_factory=list)  # what the scripts complained about
+    console: list[str] = field(default_factory=list)  # errors and warnings in the browser's console
+    dialogs: list[str] = field(default_factory=list)  # alert() and its kin: only foreign code would call them
 
     def wait(self, condition: str) -> None:
         """Until the JavaScript `condition` is true."""
@@ -67,25 +70,35 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
-    """`visit(address, width=1440, dark=False, locale="en-US", block=None)` opens a page in a fresh browser profile."""
+@contextlib.contextmanager
+def visiting(browser: Browser) -> Iterator[Callable[..., Visitor]]:
+    """`visit(address, width=1440, dark=False, locale="en-US", block=None)` opens a page in a fresh browser profile.
+
+    `beside=visitor` opens it as another tab of that visitor's profile instead, whose cache is warm.
+    """
     contexts: list[BrowserContext] = []
 
-    def open_page(
-        address: str, *, width: int = 1440, dark: bool = False, locale: str = "en-US", block: str | None = None
-    ) -> Visitor:
-        context = browser.new_context(
-            viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light", locale=locale
-        )
+    def fresh(width: int, dark: bool, locale: str) -> BrowserContext:
+        size, scheme = {"width": width, "height": 1000}, "dark" if dark else "light"
+        context = browser.new_context(viewport=size, color_scheme=scheme, locale=locale)
         contexts.append(context)
         context.set_default_timeout(WAIT_MS)
-        visitor = Visitor(context.new_page())
-        visitor.page.on("request", lambda request: _note_outside(visitor, request.url))
-        visitor.page.on("pageerror", lambda error: visitor.errors.append(str(error)))
+        return context
+
+    def open_page(
+        address: str,
+        *,
+        width: int = 1440,
+        dark: bool = False,
+        locale: str = "en-US",
+        block: str | None = None,
+        beside: Visitor | None = None,
+    ) -> Visitor:
+        context = fresh(width, dark, locale) if beside is None else beside.page.context
+        visitor = _watched(context.new_page())
         if block is not None:
             visitor.page.route(block, lambda route: route.abort())
-        visitor.page.goto(address, wait_until="commit")
+        visitor.page.goto(address, wait_until="commit", timeout=WAIT_MS)
         return visitor
 
     yield open_page
@@ -93,6 +106,55 @@ def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
         context.close()
 
 
+def _watched(page: Page) -> Visitor:
+    visitor = Visitor(page)
+    page.on("request", lambda request: _note_outside(visitor, request.url))
+    page.on("pageerror", lambda error: visitor.errors.append(str(error)))
+    page.on("console", lambda said: _note_console(visitor, said))
+    page.on("dialog", lambda dialog: _note_dialog(visitor, dialog))
+    return visitor
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
+    """Opens pages that are closed after the test; see `visiting`."""
+    with visiting(browser) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def stay(browser: Browser) -> Iterator[Callable[..., Visitor]]:
+    """Opens pages that several tests of a file share."""
+    with visiting(browser) as open_page:
+        yield open_page
+
+
+@dataclass(frozen=True)
+class Site:
+    """The whole program, served by this process: what pages say can be compared with the engine's own traces."""
+
+    address: str
+    engine: Engine
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    """Opens with the model "untrained"; packs that are on this computer are offered, none is fetched."""
+    engine = explore.open_engine(model="untrained", packs=False)
+    with running(lambda language: explore.build(language, engine)) as address:
+        yield Site(address, engine)
+
+
 def _note_outside(visitor: Visitor, address: str) -> None:
     if not address.startswith(("http://127.0.0.1:", "data:", "blob:")):
         visitor.outside.append(address)
+
+
+def _note_console(visitor: Visitor, said: ConsoleMessage) -> None:
+    if said.type in ("error", "warning"):
+        visitor.console.append(f"{said.type}: {said.text}")
+
+
+def _note_dialog(visitor: Visitor, dialog: Dialog) -> None:
+    visitor.dialogs.append(dialog.message)
+    dialog.dismiss()

@@ -76,7 +76,9 @@ def _index(token: str) -> str:
 
 def _largest(products: np.ndarray) -> str:
     order = np.argsort(-np.abs(products), kind="stable")[:NAMED_TERMS].tolist()
-    terms = [f"d{index} {number(products[index], 2)}" for index in order] + ["…"] * (len(products) > NAMED_TERMS)
+    terms = [f"d{index} {number(products[index], 2)}" for index in order]
+    if len(products) > NAMED_TERMS:
+        terms[-1] += " · …"  # on the same line as the term before
     return " · ".join(f'<span class="stt-term">{term}</span>' for term in terms)
 
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from transformer.messages import message
 from viz.figures import theme
-from viz.figures.axes import ALL_ACROSS, escape, frame, note, selectable, shorten, token_axes, width
+from viz.figures.axes import escape, frame, most_labels, note, selectable, shorten, thinned, token_axes, width
 from viz.figures.grid import Grid, cell_of, cut, grid_of, window_of
 
 NUMBERS_UP_TO = 14  # tokens per side: more, and a number no longer fits its cell
@@ -188,7 +188,8 @@ def _label_height(keys: Sequence[str], queries: Sequence[str]) -> float:
 
     Where a narrow screen turns them upright after all, Plotly takes the room from the map: better than an empty band.
     """
-    wide = [6.5 * width(shorten(key)) for key in keys]
-    room = (WIDE - 30 - 6.5 * max(width(shorten(query)) for query in queries)) / len(keys)
+    shown = most_labels("x", len(keys))
+    wide = [6.5 * width(shorten(keys[index])) for index in thinned(len(keys), shown)]
+    room = (WIDE - 30 - 6.5 * max(width(shorten(query)) for query in queries)) / min(len(keys), shown)
     closest = max((left + right) / 2 for left, right in zip(wide, [*wide[1:], wide[-1]], strict=True))
-    return 20 if len(keys) <= ALL_ACROSS and closest <= room else 8 + max(wide)
+    return 20 if closest <= room else 8 + max(wide)

@@ -51,6 +51,11 @@ def thinned(count: int, most: int, selected: int | None = None) -> list[int]:
     return sorted({index for index in shown if abs(index - selected) >= step} | {selected})
 
 
+def most_labels(axis: str, count: int) -> int:
+    """How many of `count` tokens get a label on `axis` "x" or "y", about."""
+    return MOST_DOWN if axis == "y" else ALL_ACROSS if count <= ALL_ACROSS else MOST_ACROSS
+
+
 def labelled(tokens: Sequence[str], positions: Sequence[float], most: int, selected: int | None) -> dict:
     """Tick positions and short labels; the label of the token at index `selected` is bold and orange."""
     shown = thinned(len(tokens), most, selected)
@@ -89,8 +94,7 @@ def token_axes(
         "showticklabels": False,
         "side": "bottom" if axis == "x" else "right",
     }
-    most = MOST_DOWN if axis == "y" else ALL_ACROSS if len(tokens) <= ALL_ACROSS else MOST_ACROSS
-    shown = bare | labelled(labels or tokens, positions, most, selected)
+    shown = bare | labelled(labels or tokens, positions, most_labels(axis, len(tokens)), selected)
     shown |= {"overlaying": axis, "matches": axis, "automargin": True, "tickfont": {"size": 12}}
     # Upright labels rather than slanted ones: they cannot run into each other or out of the picture.
     shown |= {"side": "top", "autotickangles": [0, -90]} if axis == "x" else {"side": "left", "ticklabelstandoff": 4}
@@ -120,7 +124,7 @@ def selectable(origin: tuple[float, float], size: float, count: tuple[int, int],
 
 
 def note(text: str, below: int = 6) -> dict:
-    """A muted line `below` pixels under the figure, for what a reader must know to read it right."""
+    """Muted words `below` pixels under the figure, for what a reader must know to read it right; "\n" parts lines."""
     font = {"size": 11, "color": theme.LIGHT["muted"]}
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top", "yshift": -below}
-    return {"text": escape(text), "showarrow": False, "align": "left", "font": font, **place}
+    return {"text": escape(text).replace("\n", "<br>"), "showarrow": False, "align": "left", "font": font, **place}

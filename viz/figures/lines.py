@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from transformer.messages import message
 from viz.figures import theme
-from viz.figures.axes import escape, labelled, note
+from viz.figures.axes import escape, labelled, note, shorten, width
 
 MOST_LINES = 400  # more are a fog, and slow; the strongest are drawn and the note says how many there are
 POINTS = 13  # per curve
@@ -178,8 +178,8 @@ def _layout(
         "yaxis2": axis | labelled(keys, heights[1].tolist(), most, None) | {"overlaying": "y", "side": "right"},
         "annotations": [
             note(caption),
-            _heading("figure.looks", "q-text", 0, "left", language),
-            _heading("figure.looked_at", "k-text", 1, "right", language),
+            _heading("figure.looks", "q-text", 0, queries, language),
+            _heading("figure.looked_at", "k-text", 1, keys, language),
         ],
         "height": round(height + 30 + 24),
         "margin": {"l": 8, "r": 8, "t": 30, "b": 24},
@@ -187,7 +187,10 @@ def _layout(
     }
 
 
-def _heading(key: str, tone: str, x: float, anchor: str, language: str) -> dict:
+def _heading(key: str, tone: str, x: float, tokens: Sequence[str], language: str) -> dict:
+    """Over its column, and over the labels beside it as far as they reach: a phone has room for both only so."""
+    out = min(44, 6 * max(width(shorten(token)) for token in tokens))
+    side = {"xanchor": "right", "xshift": out} if x else {"xanchor": "left", "xshift": -out}
     font = {"size": 12, "color": theme.LIGHT[tone]}
-    place = {"xref": "paper", "yref": "paper", "x": x, "y": 1, "xanchor": anchor, "yanchor": "bottom", "yshift": 6}
+    place = {"xref": "paper", "yref": "paper", "x": x, "y": 1, "yanchor": "bottom", "yshift": 6, **side}
     return {"text": message(key, language), "showarrow": False, "font": font, **place}

@@ -111,7 +111,7 @@ def _trace(
 
 def _caption(block: int, language: str) -> str:
     root = message("figure.mosaic.root", language)
-    return root if block == 1 else f"{root} {message('figure.pooled', language, size=block)}"
+    return root if block == 1 else f"{root}\n{message('figure.pooled', language, size=block)}"
 
 
 def _layout(
@@ -124,6 +124,7 @@ def _layout(
 ) -> dict:
     count, most = len(n_heads), max(n_heads)
     row = min(34, max(11, 560 / count))
+    below = 26 + 15 * caption.count("\n")
     names = [str(layer) for layer in range(count)] if layers is None else list(layers)
     layer, head = selected or (None, None)
     at = None if selected is None else (selected[1], selected[0])
@@ -136,13 +137,19 @@ def _layout(
         | {"range": [-0.5, most - 0.5], "side": "top", "title": _title("figure.head", small, language)},
         "yaxis": axis
         | _ticks(names, int(row * count / 20) or 1, layer)
-        | {"range": [count - 0.5, -0.5], "automargin": True, "title": _title("figure.layer", small, language)},
+        | {"range": [count - 0.5, -0.5], "automargin": True},
         "shapes": [] if at is None else [frame(*at)],
-        "annotations": [note(caption)],
+        "annotations": [note(caption), _corner(message("figure.layer", language), small)],
         "meta": {"caption": caption, "block": block, "select": selectable((-0.5, -0.5), 1, (most, count), at)},
-        "height": round(row * count + 36 + 26),
-        "margin": {"l": 8, "r": 8, "t": 36, "b": 26},
+        "height": round(row * count + 36 + below),
+        "margin": {"l": 40, "r": 8, "t": 36, "b": below},
     }
+
+
+def _corner(text: str, font: dict) -> dict:
+    """The title of the rows, level above their labels: Chinese lying on its side cannot be read."""
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "right", "yanchor": "bottom"}
+    return {"text": text, "showarrow": False, "font": font, "xshift": -4, "yshift": 3, **place}
 
 
 def _title(key: str, font: dict, language: str) -> dict:

@@ -20,9 +20,9 @@ def seal_line(what: str, seal: Sealed, language: str = "en") -> str:
     """HTML: ✓ or ✗, what was recomputed, and the largest difference; among how many numbers says the title."""
     state, sign = ("good", "✓") if seal.holds else ("bad", "✗")
     words = escape(message(f"figure.seal.{state}", language, what=what))
-    difference = escape(message("figure.seal.difference", language, difference=f"{seal.difference:.1e}"))
+    key = "figure.seal.same" if seal.difference == 0 else "figure.seal.difference"
+    difference = escape(message(key, language, difference=f"{seal.difference:.1e}"))
     title = escape(message("figure.seal.title", language, count=f"{seal.compared:,}"))
     return (
-        f'<p class="stt-seal" title="{title}"><span class="stt-seal-{state}">{sign} {words}</span>'
-        f" · {difference}</p>"
+        f'<p class="stt-seal" title="{title}"><span class="stt-seal-{state}">{sign} {words}</span> · {difference}</p>'
     )

@@ -154,7 +154,8 @@ class Explore:
         for control in (self.layer, self.head):
             control.input(self.on_chooser, [self.layer, self.head, self.state], self._of_cell(), **quick)
         self.exact.click(self.on_exact, [self.state], self._of_cell(), **quick)
-        self.table_box.expand(self.on_table, [self.state], [self.table], **quick)
+        self.table_box.expand(self.on_table, [self.state], [self.state, self.table], **quick)
+        self.table_box.collapse(lambda before: replace(before, table=False), [self.state], [self.state], **quick)
         for name, function in endpoints(self.engine).items():
             gr.api(function, api_name=name, concurrency_id=COMPUTING)
 
@@ -213,7 +214,10 @@ class Explore:
                 yield {self.notice: _line("stt-note", self.say("loading", model=model))}
             if self.engine.load(model).encoder_decoder and not target:
                 target = examples()[0].text
+            if view == View() and model == before.model:
+                view = View(layer=before.attention, head=before.head)
             panels = self._run(model, text, target or None, view)
+            panels.selection = replace(panels.selection, table=before.table)
         except SeeThroughError as error:
             yield {self.notice: _line("stt-error", error.text(self.language))}
             return
@@ -281,8 +285,9 @@ class Explore:
         trace = self._trace(before)
         return self._updates_of_head(self._panels(trace, replace(before, exact=not before.exact)))
 
-    def on_table(self, before: Selection) -> str:
-        return self._panels(self._trace(before), before).table()
+    def on_table(self, before: Selection) -> Updates:
+        panels = self._panels(self._trace(before), replace(before, table=True))
+        return {self.state: panels.selection, **self._updates_of_table(panels)}
 
     def _nothing(self) -> Updates:
         """No change. Gradio takes an empty answer for empty values."""
@@ -302,8 +307,13 @@ class Explore:
             self.head_map: panels.head_map(),
             self.arithmetic: panels.arithmetic(),
             self.address: panels.address(),
+            **self._updates_of_table(panels),
         }
         return updates if same_row else updates | self._updates_of_row(panels)
+
+    def _updates_of_table(self, panels: Panels) -> Updates:
+        """A closed table is not made: it is the largest piece of the page."""
+        return {self.table: panels.table()} if panels.selection.table else {}
 
     def _updates_of_row(self, panels: Panels) -> Updates:
         return {
@@ -327,6 +337,7 @@ class Explore:
             self.arithmetic: panels.arithmetic(),
             self.address: panels.address(),
             self.notice: "",
+            **self._updates_of_table(panels),
         }
 
 

@@ -21,6 +21,7 @@ class Selection:
     query: int = 0
     key: int = 0
     exact: bool = False  # a long text: the exact window around the cell instead of the shrunken whole
+    table: bool = False  # whether the table of the weights is open, and has to follow
 
 
 def site_of(trace: Trace, selection: Selection) -> str:

@@ -126,5 +126,5 @@ def test_components_use_only_tones_that_there_are() -> None:
     assert set(re.findall(r"var\(--stt-([\w-]+)\)", css)) <= theme.TONES.keys()
     styled = set(re.findall(r"\.(stt-[\w-]+)", css))
     code = "".join(file.read_text(encoding="utf-8") for file in Path(theme.__file__).parent.glob("*.py"))
-    composed = {"stt-special", "stt-padding", "stt-box-add", "stt-plus", "stt-minus"}  # f"stt-{mark}" and the like
+    composed = {f"stt-{mark}" for mark in ("special", "padding", "unknown", "box-add", "plus", "minus")}
     assert {name for name in styled if name not in code} <= composed

@@ -72,6 +72,33 @@ def test_words_are_grouped(encoding: SimpleNamespace) -> None:
     assert token_strip(encoding).count("stt-word-several") == 1
 
 
+def test_text_without_a_token_is_shown_in_its_place() -> None:
+    """As BERT does it: " Hi  小 \\n" keeps neither spaces nor the character it does not know."""
+    encoding = plain(("[CLS]", "hi", "[UNK]", "[SEP]"), " Hi  小 \n")
+    encoding.spans, encoding.words = (None, (1, 3), (5, 6), None), (None, 0, 1, None)
+    encoding.gaps, encoding.unknown = ((0, 1), (3, 5), (6, 8)), (False, False, True, False)
+    page = token_strip(encoding)
+    assert Tags(page).texts == ["[CLS]", "0", "·", "hi", "1", "··", "小", "[UNK]", "2", "·↵", "[SEP]", "3"]
+    assert page.count("stt-gap") == 3 and 'title="characters 3 to 5: no token' in page
+    assert 'stt-whole stt-lost"><bdi>小' in page
+    assert ["unknown" in values["title"] for tag, values in Tags(page).tags if tag == "button"] == [0, 0, 1, 0]
+    assert 'class="stt-word"' in page and "stt-word-several" not in page, "a gap is no piece of a word"
+
+
+def test_a_text_that_no_token_stands_for_is_shown_too() -> None:
+    encoding = plain(("[CLS]", "[SEP]"), "  ")
+    encoding.gaps = ((0, 2),)
+    assert Tags(token_strip(encoding)).texts == ["[CLS]", "0", "[SEP]", "1", "··"]
+
+
+def test_a_gap_inside_a_word_stays_inside() -> None:
+    encoding = plain(("a", "b"), "a\u0007b")
+    encoding.spans, encoding.words, encoding.gaps = ((0, 1), (2, 3)), (0, 0), ((1, 2),)
+    page = token_strip(encoding)
+    assert Tags(page).texts == ["a", "0", "\\u0007", "b", "1"]
+    assert page.index("stt-word-several") < page.index("stt-gap")
+
+
 @pytest.mark.parametrize(
     ("text", "rtl"), [("قالت and", True), ("שלום", True), ("12 abc שלום", False), ("", False), ("12 مرحبا", True)]
 )

@@ -24,6 +24,7 @@ settings.register_profile("patient", deadline=None)  # a busy machine is slow, n
 settings.load_profile("patient")
 
 TEXT = "the cat\n the"  # a repeated word, a space, a newline
+NO_WISH = View()
 
 
 class ShelfEngine(Engine):
@@ -78,7 +79,7 @@ def _grouped() -> torch.nn.Module:
 
 @pytest.fixture(scope="session")
 def shelf() -> ShelfEngine:
-    """Models "grouped" (ours, two KV heads), "t5", "bert" (no head), "bloom" (weights only): random, a few layers each."""
+    """Random models of a few layers: "grouped" (ours, two KV heads), "t5", "bert" (no head), "bloom" (weights only)."""
     torch.manual_seed(5)
     made = {"grouped": _grouped, "t5": _t5, "bert": _bert, "bloom": _bloom}
     return ShelfEngine({name: wrap(make(), ByteTokenizer(), name) for name, make in made.items()})
@@ -94,7 +95,7 @@ def engine() -> Engine:
 def panels_of(shelf: ShelfEngine) -> Callable[..., Panels]:
     """`panels_of("t5", View(site="decoder.1.cross"), language="zh")`: the panels of a run of `TEXT`."""
 
-    def make(name: str, view: View = View(), *, text: str = TEXT, language: str = "en") -> Panels:
+    def make(name: str, view: View = NO_WISH, *, text: str = TEXT, language: str = "en") -> Panels:
         target = "a tac" if shelf.load(name).encoder_decoder else None
         trace = shelf.trace(name, text, target)
         return Panels(shelf, trace, move.first_look(trace, Selection(name, text, target), view), language)

@@ -1,0 +1,176 @@
+"""The page: its names, what its handlers change, and that nothing a visitor sends can break it."""
+
+import re
+from collections.abc import Iterable
+from html import unescape
+from typing import Any
+
+import gradio as gr
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.viz.pages.conftest import TEXT, ShelfEngine
+from transformer.engine import LONGEST_TEXT, Engine
+from transformer.messages import LANGUAGES, message
+from viz.pages.examples import examples
+from viz.pages.explore import Explore
+from viz.pages.look import page_header
+from viz.pages.selection import Selection
+
+# The names that links, tests and teachers' notes lean on.
+NAMES = (
+    "model", "text", "run", "examples", "token-strip", "diagram", "mosaic", "head-map", "head-lines", "layer", "head",
+    "arithmetic", "next-tokens", "seal", "language",
+)  # fmt: skip
+OPEN_ENDPOINTS = {"run", "attention", "next_tokens"}
+
+
+@pytest.fixture(scope="module")
+def page(engine: Engine) -> Explore:
+    return Explore("en", engine)
+
+
+@pytest.fixture(scope="module")
+def families(shelf: ShelfEngine) -> Explore:
+    return Explore("en", shelf)
+
+
+def _event(**data: Any) -> gr.EventData:
+    return gr.EventData(None, data)
+
+
+def _last(updates: Iterable[dict]) -> dict:
+    return list(updates)[-1]
+
+
+def _notice(page: Explore, updates: dict) -> str:
+    """The message, of updates that change nothing else."""
+    assert set(updates) == {page.notice}, "a message must leave the last picture alone"
+    return unescape(re.sub(r"<[^>]*>", "", updates[page.notice]))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_promised_name_is_on_the_page_once(engine: Engine, language: str) -> None:
+    page = Explore(language, engine)
+    names = [block.elem_id for block in page.blocks.blocks.values() if getattr(block, "elem_id", None)]
+    names += re.findall(r' id="([^"]+)"', page_header(language))
+    assert {name: names.count(name) for name in NAMES} == dict.fromkeys(NAMES, 1)
+
+
+def test_the_page_comes_with_a_finished_picture(page: Explore) -> None:
+    for view in (page.strip, page.diagram, page.mosaic, page.head_map, page.head_lines, page.arithmetic, page.seal):
+        assert view.value
+    assert page.text.value == examples()[0].text and page.model.value == "untrained"
+
+
+def test_only_the_named_endpoints_are_open_and_all_say_what_they_do(page: Explore) -> None:
+    public = [block for block in page.blocks.fns.values() if block.api_visibility == "public"]
+    assert {block.api_name for block in public} == OPEN_ENDPOINTS
+    assert all(block.fn.__doc__ for block in public)
+
+
+def test_a_run_changes_everything(page: Explore) -> None:
+    updates = _last(page.on_run("untrained", TEXT, "", page.start.selection))
+    changed = {view.elem_id for view in updates if getattr(view, "elem_id", None)}
+    assert set(NAMES) - {"text", "run", "examples", "language"} <= changed
+    chosen = updates[page.state]
+    assert (chosen.model, chosen.text, chosen.target) == ("untrained", TEXT, None)
+    for view, made in ((page.strip, "strip"), (page.head_map, "head_map"), (page.mosaic, "mosaic")):
+        assert updates[view] == getattr(page._panels(page._trace(chosen), chosen), made)()
+
+
+def test_a_sentence_that_was_run_costs_no_second_pass(page: Explore, engine: Engine) -> None:
+    _last(page.on_run("untrained", "once", "", page.start.selection))
+    passes = engine.store.passes
+    updates = _last(page.on_run("untrained", "once", "", page.start.selection))
+    page.on_mosaic(updates[page.state], _event(column=1, row=1))
+    assert engine.store.passes == passes
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_cannot_run_is_one_sentence_in_the_language_of_the_page(engine: Engine, language: str) -> None:
+    page = Explore(language, engine)
+
+    def said(model: Any, text: Any) -> str:
+        return _notice(page, _last(page.on_run(model, text, "", page.start.selection)))
+
+    assert said("untrained", "") == message("error.empty_text", language)
+    assert said("untrained", None) == message("error.empty_text", language)
+    assert said("untrained", ["a"]) == message("error.empty_text", language)
+    too_many = message("error.too_many_tokens", language, got=601, limit=512, model="untrained")
+    assert said("untrained", "word " * 120) == too_many
+    assert said("untrained", "word " * 5000) == message("error.text_too_long", language, got=25_000, limit=LONGEST_TEXT)
+    broken = message("error.broken_text", language, position=2, character="\\ud800")
+    assert said("untrained", "a\ud800") == broken
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "nobody", "<img src=x onerror=alert(1)>", "../../etc/passwd", "/etc", "${7*7}", "a\x00b", "m" * 5000],
+)
+def test_a_model_that_is_none_is_one_sentence(page: Explore, name: str) -> None:
+    updates = _last(page.on_run(name, "hello", "", page.start.selection))
+    words = _notice(page, updates)
+    assert len(words) < 6000 and "Traceback" not in words and "<img" not in updates[page.notice]
+
+
+def test_blank_text_is_tokens_or_a_sentence(page: Explore) -> None:
+    updates = _last(page.on_run("untrained", "   \n ", "", page.start.selection))
+    assert updates[page.state].text == "   \n "
+
+
+def test_the_second_text_appears_where_a_model_reads_two(families: Explore) -> None:
+    updates = _last(families.on_run("t5", TEXT, "", families.start.selection))
+    assert updates[families.target]["visible"] and updates[families.state].target == updates[families.target]["value"]
+    mine = _last(families.on_run("t5", TEXT, "a tac", families.start.selection))
+    assert mine[families.state].target == "a tac"
+    back = _last(families.on_run("grouped", TEXT, "a tac", mine[families.state]))
+    assert not back[families.target]["visible"]
+
+
+@pytest.mark.parametrize("name", ["grouped", "t5", "bert", "bloom"])
+def test_every_head_token_and_box_of_every_family_can_be_clicked(families: Explore, name: str) -> None:
+    chosen = _last(families.on_run(name, TEXT, "a tac", families.start.selection))[families.state]
+    trace = families._trace(chosen)
+    for number, site in enumerate(trace.attention_sites()):
+        head = trace.attention[site].heads - 1
+        updates = families.on_mosaic(chosen, _event(column=head, row=number))
+        assert (updates[families.state].attention, updates[families.state].head) == (number, head)
+        boxed = families.on_box(updates[families.state], _event(site=site))
+        assert boxed[families.state].attention == number
+        for event in (_event(x=0, y=2), _event(x=1, y=2)):
+            assert families.on_line(boxed[families.state], event)[families.state].attention == number
+        last = len(trace.tokens(site, "query")) - 1
+        assert families.on_token(boxed[families.state], _event(token=str(last)))[families.state].query == last
+        assert families.on_table(boxed[families.state]).startswith("<div")
+
+
+def test_a_link_says_what_is_run_and_shown(page: Explore) -> None:
+    query = {"model": "untrained", "text": "abc", "site": "decoder.3.self", "head": "2", "query": "3", "key": "1"}
+    updates = list(page.on_link(page.start.selection, _request(query)))
+    assert updates[0] == {page.model: "untrained", page.text: "abc", page.target: ""}
+    assert updates[-1][page.state] == Selection("untrained", "abc", None, 3, 2, 3, 1)
+
+
+def test_a_link_with_nothing_in_it_changes_nothing(page: Explore) -> None:
+    for query in ({}, {"lang": "en"}, {"head": "<b>", "utm_source": "mail"}):
+        assert [set(update) for update in page.on_link(page.start.selection, _request(query))] == [{page.notice}]
+
+
+def _request(query: dict[str, str]) -> gr.Request:
+    return gr.Request(query_params=query)
+
+
+_junk = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just([])
+
+
+@given(data=st.dictionaries(st.sampled_from(["column", "row", "x", "y", "token", "site", "example", "key"]), _junk))
+def test_no_event_breaks_a_handler(page: Explore, data: dict[str, Any]) -> None:
+    before = page.start.selection
+    for handler in (page.on_mosaic, page.on_cell, page.on_line, page.on_token, page.on_box):
+        updates = handler(before, _event(**data))
+        assert updates, "Gradio takes an empty answer for empty values"
+        chosen = updates.get(page.state, before)
+        assert chosen.text == before.text and chosen.head < 4 and chosen.attention < 4
+    assert list(page.on_example("untrained", before, _event(**data)))
