@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 LANGUAGES = ("en", "zh")
+THIS_COMPUTER = ("127.0.0.1", "localhost", "::1")  # only who sits at it may open its folders
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             model=options.model,
             memory_mb=options.memory,
             max_tokens=options.max_tokens,
+            limit_mb=options.max_model_mb,
             packs=not options.no_packs,
+            folders=options.host in THIS_COMPUTER,
         )
         return server.serve(
             lambda language: explore.build(language, engine), options.host, options.port, language=options.language
@@ -71,6 +74,13 @@ def parser() -> argparse.ArgumentParser:
         help="longest text that is run, in tokens (default: 1024)",
     )
     made.add_argument(
+        "--max-model-mb",
+        type=_positive,
+        default=6000,
+        metavar="MB",
+        help="largest model that is loaded, by its memory in float32 (default: 6000)",
+    )
+    made.add_argument(
         "--no-packs",
         action="store_true",
         help="do not offer model packs (downloads from the Python package index); only models that are here",
@@ -101,6 +111,7 @@ def _positive(text: str) -> int:
 def _quiet() -> None:
     """Before Gradio and transformers are imported: no telemetry. Only what a visitor asks for is looked up."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products are small here; more threads only wait
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 

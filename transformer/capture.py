@@ -70,6 +70,8 @@ class Recorder:
 
     def attention(self, module: nn.Module, call: AttentionCall) -> None:
         site = self._site(module, "attention", self.plan.attention)
+        if site is None and (known := self.plan.attention.get((module, 0))) is not None:
+            raise SiteHeardTwice(site=known)  # once more than in the probe: it has no name, and must not be lost
         if site is None or "attention" not in self.wanted:
             return
         if site in self.calls:

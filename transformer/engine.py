@@ -1,6 +1,5 @@
 """The desk where pages ask: a trace of this text on this model, from the store or from one pass."""
 
-import os
 from collections.abc import Iterator
 from threading import Lock
 from typing import Protocol
@@ -103,8 +102,3 @@ class Engine:
                 self._pictures.pop(next(iter(self._pictures)))
         return found
 
-
-def use_one_thread_per_run() -> None:
-    """Two visitors at a time are computed; more threads than cores would only slow both."""
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ.setdefault(name, "1")

@@ -65,7 +65,7 @@ def hub_id(name: str) -> str:
 
 def unknown(name: str) -> UnknownModel:
     """The error for a name that leads to nothing; it shows the name cut short and without hidden characters."""
-    return UnknownModel(name=shown(name), known=", ".join(PACKS))
+    return UnknownModel(name=shown(name), known=", ".join((*PACKS, "untrained")))
 
 
 def shown(words: str, longest: int = _LONGEST_SHOWN) -> str:

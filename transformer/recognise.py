@@ -4,7 +4,8 @@ A module's class name proves nothing (Gemma's RMSNorm multiplies by 1 + γ, T5's
 formula is tried on the numbers of the probe; where none gives them, there is no part, and the page says so.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from torch import Tensor, nn
@@ -56,7 +57,7 @@ def norm_part(one: Heard) -> NormPart | None:
     if one.input is None or one.output is None:
         return None
     x, y = to_numpy(one.input), to_numpy(one.output)
-    return next((part for part in _norm_candidates(one.module) if same(part(x), y)), None)
+    return _closest(((part, part(x)) for part in _norm_candidates(one.module)), y)
 
 
 def _norm_candidates(module: nn.Module) -> Iterator[NormPart]:
@@ -78,15 +79,22 @@ def feed_forward_part(ups: Sequence[Heard], down: Heard) -> FeedForwardPart | No
     wanted, down_part = to_numpy(down.input), linear_part(down.module)
     if down_part is None:
         return None
-    for (gate, gate_out), (up, up_out) in _gates_and_ups(ups, wanted.shape[-1]):
-        for name, act in ACTIVATIONS.items():
-            hidden = act(up_out) if gate is None else act(gate_out) * up_out
-            if same(hidden, wanted):
-                return FeedForwardPart(up, down_part, name, gate)
-    return None
+    candidates = (
+        (FeedForwardPart(up, down_part, name, gate), act(up_out) if gate is None else act(gate_out) * up_out)
+        for (gate, gate_out), (up, up_out) in _gates_and_ups(ups, wanted.shape[-1])
+        for name, act in ACTIVATIONS.items()
+    )
+    return _closest(candidates, wanted)
 
 
 _Half = tuple[LinearPart | None, Array]
+_P = TypeVar("_P", NormPart, FeedForwardPart)
+
+
+def _closest(candidates: Iterable[tuple[_P, Array]], wanted: Array) -> _P | None:
+    """The part that gave what was heard. Beside large values, GELU and its approximation both do; then the nearer one."""
+    fitting = [(float(np.abs(found - wanted).max()), part) for part, found in candidates if same(found, wanted)]
+    return min(fitting, key=lambda one: one[0])[1] if fitting else None
 
 
 def _gates_and_ups(ups: Sequence[Heard], d_ff: int) -> Iterator[tuple[_Half, tuple[LinearPart, Array]]]:

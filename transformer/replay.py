@@ -45,7 +45,7 @@ def compare(site: str, recomputed: Array, recorded: Array) -> Seal:
 
 def replay(trace: Trace) -> tuple[Seal, ...]:
     """Every site that can be recomputed, in the order of the run."""
-    return tuple(_seals(trace))
+    return tuple(seals(trace))
 
 
 def seal(trace: Trace, site: str, head: int | None = None) -> Seal:
@@ -80,10 +80,26 @@ def check_numbers(vectors: Array) -> Array:
     return vectors.astype(np.float64) @ (1 + np.arange(size) / size)
 
 
-def _seals(trace: Trace) -> Iterator[Seal]:
+def seals(trace: Trace) -> Iterator[Seal]:
+    """The same, one after the other: a long text's take seconds."""
+    yield from (seal_tokens(trace, stack) for stack in trace.encodings)
     yield from (seal_attention(trace, site) for site in trace.attention)
     yield from (_seal_part(trace, name) for name in trace.parts if _has_ends(trace, name))
     yield from (_seal_sum(trace, site) for site, terms in trace.sums.items() if _has(trace, site, *terms))
+
+
+def seal_tokens(trace: Trace, stack: str) -> Seal:
+    """Whether the tokens' bytes, with the gaps that no token stands for, spell the text; 0 or infinite."""
+    encoding, site = trace.encodings[stack], f"{stack}.tokens"
+    if encoding.text is None:
+        return Seal(site, 0.0, 0)
+    gaps = {start: encoding.text[start:end].encode() for start, end in encoding.gaps}
+    pieces = {span[0]: b"" for span in encoding.spans if span is not None} | gaps
+    for span, data in zip(encoding.spans, encoding.bytes, strict=True):
+        if span is not None:
+            pieces[span[0]] += data
+    spelled = b"".join(pieces[start] for start in sorted(pieces))
+    return Seal(site, 0.0 if spelled == encoding.text.encode() else float("inf"), len(spelled))
 
 
 def _has(trace: Trace, *sites: str) -> bool:

@@ -2,10 +2,11 @@
 
 import hashlib
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer import gather
 from transformer.capture import EVERYTHING, Recorder, kind_of
@@ -54,7 +55,7 @@ def trace_key(model: LoadedModel, encodings: Mapping[str, Encoding], wanted: Col
 def _pass(model: LoadedModel, source: Rows, targets: Rows | None, wanted: frozenset[str]) -> "_Heard":
     inputs, recorder = forward_inputs(model, source, targets), Recorder(model.plan, wanted)
     start = time.perf_counter()
-    with listening(recorder):
+    with listening(recorder), _without_dropout(model.module):
         answer = model.module(**inputs)
         seconds = time.perf_counter() - start
         logits = getattr(answer, "logits", None) if "logits" in wanted else None
@@ -62,6 +63,19 @@ def _pass(model: LoadedModel, source: Rows, targets: Rows | None, wanted: frozen
     # A family that hides its attention hands out its weights in the order in which it ran.
     weights = dict(zip(model.plan.masks.values(), own_weights(answer), strict=True)) if model.weights_only else {}
     return _Heard(recorder, weights, top, wanted, seconds)
+
+
+@contextmanager
+def _without_dropout(module: nn.Module) -> Iterator[None]:
+    """A model that is being trained is looked at as it would answer, and goes on training afterwards."""
+    training = module.training
+    if training:
+        module.eval()
+    try:
+        yield
+    finally:
+        if training:
+            module.train()
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,11 +59,12 @@ def wrap(module: nn.Module, tokenizer: object = None, name: str | None = None) -
     `tokenizer`: one of ours, or a fast Hugging Face tokenizer; without one, run with `ids=`.
     Raises NotATextModel, NoAttentionSeen, SlowTokenizer.
     """
-    if getattr(module, "main_input_name", "input_ids") != "input_ids":
-        raise NotATextModel(name=name or type(module).__name__, wants=getattr(module, "main_input_name", "?"))
+    accepts = frozenset(inspect.signature(module.forward).parameters)
+    wants = getattr(module, "main_input_name", "input_ids" if "input_ids" in accepts else ", ".join(sorted(accepts)))
+    if wants != "input_ids" or not vocabulary_size(module):
+        raise NotATextModel(name=name or type(module).__name__, wants=wants)
     module.eval()
     _own_configuration(module)
-    accepts = frozenset(inspect.signature(module.forward).parameters)
     if module not in _seen:
         _seen[module] = _read(module, accepts)
     structure, plan, weights_only = _seen[module]
@@ -135,7 +136,10 @@ def _weights_only_evidence(
     """
     if hasattr(module, "config"):
         module.config._attn_implementation = "eager"
-    evidence = probe(module, {**inputs, "output_attentions": True})  # type: ignore[dict-item]
+    try:
+        evidence = probe(module, {**inputs, "output_attentions": True})  # type: ignore[dict-item]
+    except TypeError as problem:  # its forward knows no such word
+        raise NoAttentionSeen(name=type(module).__name__) from problem
     weights = own_weights(evidence.answer)
     modules = [one for one in evidence.heard if _keeps_attention(one, evidence)]
     if not weights or len(modules) != len(weights) or not _says(evidence, untouched):
@@ -207,9 +211,11 @@ def longest_input(module: nn.Module) -> int:
     """How many tokens the model's positions reach, or a very large number where nothing limits them."""
     config = _text_config(module)
     names = ("max_position_embeddings", "n_positions", "max_positions", "seq_length")
-    return next(
-        (int(size) for name in names if isinstance(size := getattr(config, name, None), int) and size > 0), 1_000_000
-    )
+    found = (int(size) for name in names if isinstance(size := getattr(config, name, None), int) and size > 0)
+    size = next(found, 1_000_000)
+    # RoBERTa's table begins with rows that stand for padding; its tokens are counted from the row after these.
+    tables = (one for name, one in module.named_modules() if name.endswith("position_embeddings"))
+    return next((size - one.padding_idx - 1 for one in tables if getattr(one, "padding_idx", None) is not None), size)
 
 
 def _softcap(module: nn.Module) -> float | None:

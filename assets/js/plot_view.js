@@ -49,6 +49,22 @@ stt.plotView = (element, trigger, props, watch) => {
     const { origin, pitch, count } = grid();
     return [x, y].map((value, axis) => clamp(Math.floor((value - origin[axis]) / pitch[axis]), count[axis]));
   }
+  const dots = () => !grid() && (plot.calcdata || []).some(([first]) => isDotted(first?.trace));
+  const isDotted = (trace) => trace?.type === "scatter" && /markers/.test(trace.mode || "");
+  function dotAt(x, y, reach = 20) {
+    let found = null;
+    for (const points of plot.calcdata) {
+      const { trace } = points[0];
+      if (!isDotted(trace)) continue;
+      const [across, along] = ["x", "y"].map((axis) => plot._fullLayout[axis + "axis" + trace[axis + "axis"].slice(1)]);
+      points.forEach((at, point) => {
+        const far = Math.hypot(across._offset + across.c2p(at.x) - x, along._offset + along.c2p(at.y) - y);
+        const custom = trace.customdata?.[point] ?? null;
+        if (far < reach) { reach = far; found = { curve: trace.index, x: at.x, y: at.y, z: null, point, custom }; }
+      });
+    }
+    return found;
+  }
   function pick(event) {
     if (grid() && Number.isFinite(event.x) && Number.isFinite(event.y)) {
       const at = cellAt(event.x, event.y);
@@ -57,16 +73,17 @@ stt.plotView = (element, trigger, props, watch) => {
       send(event);
     } else send(event);
   }
-  // On a grid the cell is read from the pixel: plotly.js would wait for its own hover first, and skips empty cells.
+  // Cells and dots are read from the pixel: plotly.js tells what its last hover found, which a quick click outruns.
   let down = null;
   const forget = () => { down = null; };
   function lift(event) {
     const start = down;
     down = null;
-    if (!start || !grid() || !plot._fullLayout || Math.hypot(event.clientX - start[0], event.clientY - start[1]) > 5) return;
+    if (!start || !plot._fullLayout || Math.hypot(event.clientX - start[0], event.clientY - start[1]) > 5) return;
     const { xaxis, yaxis } = plot._fullLayout, edge = plot.getBoundingClientRect();
     const across = event.clientX - edge.left - xaxis._offset, along = event.clientY - edge.top - yaxis._offset;
-    if (across < 0 || along < 0 || across > xaxis._length || along > yaxis._length) return;
+    if (dots()) { const dot = dotAt(event.clientX - edge.left, event.clientY - edge.top); if (dot) pick(dot); }
+    if (!grid() || across < 0 || along < 0 || across > xaxis._length || along > yaxis._length) return;
     pick({ x: xaxis.p2l(across), y: yaxis.p2l(along) });
   }
   function press(event) {
@@ -110,7 +127,7 @@ stt.plotView = (element, trigger, props, watch) => {
         const fresh = !plot._fullLayout;
         const config = { responsive: false, displaylogo: false, displayModeBar: false, ...(fig.config || {}) };
         await Plotly.react(plot, { data: fig.data, layout: fig.layout, frames: fig.frames || [], config });
-        if (fresh) { plot.on("plotly_click", (event) => { if (!grid()) clicked(event); }); retire(); }
+        if (fresh) { plot.on("plotly_click", (event) => { if (!grid() && !dots()) clicked(event); }); retire(); }
         host.dataset.n = 1 + (+host.dataset.n || 0);
       } while (again);
     } finally { busy = false; }

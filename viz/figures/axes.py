@@ -123,8 +123,12 @@ def selectable(origin: tuple[float, float], size: float, count: tuple[int, int],
     }
 
 
-def note(text: str, below: int = 6) -> dict:
-    """Muted words `below` pixels under the figure, for what a reader must know to read it right; "\n" parts lines."""
+def note(text: str, below: int = 6, left: float = 0) -> dict:
+    """Muted words `below` pixels under the figure, for what a reader must know to read it right; "\n" parts lines.
+
+    They begin `left` pixels before the first column.
+    """
     font = {"size": 11, "color": theme.LIGHT["muted"]}
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top", "yshift": -below}
+    place |= {"xshift": -left} if left else {}
     return {"text": escape(text).replace("\n", "<br>"), "showarrow": False, "align": "left", "font": font, **place}

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from transformer.messages import message
 from viz.figures import theme
-from viz.figures.axes import escape, note, shorten
+from viz.figures.axes import escape, note, shorten, width
 
 BAR = 28  # pixels per token
 
@@ -79,7 +79,7 @@ def _layout(values: np.ndarray, names: list[str], caption: str) -> dict:
             "automargin": True,
         },
         "bargap": 0.32,
-        "annotations": [note(caption)],
+        "annotations": [note(caption, left=6 * max((width(shorten(name)) for name in names), default=0))],
         "meta": {"caption": caption},
         "height": BAR * max(len(names), 1) + 4 + 26,
         "margin": {"l": 8, "r": 8, "t": 4, "b": 26},

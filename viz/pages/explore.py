@@ -22,6 +22,7 @@ from viz.pages.panels import Panels
 from viz.pages.plot_view import address_view, data_of, html_view, picked, plot_view, whole_of
 from viz.pages.selection import Selection
 
+LONG_TEXT = 500  # characters; beyond, the page says what it is doing
 COMPUTING = "cpu"  # one queue for everything that runs a model: as many at a time as there are cores
 Updates = dict[Any, Any]
 
@@ -135,7 +136,7 @@ class Explore:
         gr.on(
             [self.run.click, self.text.submit, self.target.submit, self.model.input],
             self.on_run, [*texts, self.state], self._all(), show_progress="hidden",
-            concurrency_id=COMPUTING, api_visibility="private", trigger_mode="once",
+            concurrency_id=COMPUTING, api_visibility="private", trigger_mode="always_last",
         )  # fmt: skip
         self.examples.pick(
             self.on_example, [self.model, self.state], self._all(), show_progress="hidden",
@@ -153,6 +154,10 @@ class Explore:
             view.pick(handler, [self.state], self._of_cell(), trigger_mode="multiple", **quick)
         for control in (self.layer, self.head):
             control.input(self.on_chooser, [self.layer, self.head, self.state], self._of_cell(), **quick)
+        self.seal.pick(
+            self.on_seal, [self.state], [self.seal], show_progress="hidden",
+            concurrency_id=COMPUTING, api_visibility="private",
+        )  # fmt: skip
         self.exact.click(self.on_exact, [self.state], self._of_cell(), **quick)
         self.table_box.expand(self.on_table, [self.state], [self.state, self.table], **quick)
         self.table_box.collapse(lambda before: replace(before, table=False), [self.state], [self.state], **quick)
@@ -216,6 +221,11 @@ class Explore:
                 target = examples()[0].text
             if view == View() and model == before.model:
                 view = View(layer=before.attention, head=before.head)
+            if len(text) > LONG_TEXT:
+                yield {self.notice: _line("stt-note", self.say("running", count=f"{len(text):,}"))}
+            self.engine.trace(model, text, target or None)
+            if len(text) > LONG_TEXT:
+                yield {self.notice: _line("stt-note", self.say("drawing"))}
             panels = self._run(model, text, target or None, view)
             panels.selection = replace(panels.selection, table=before.table)
         except SeeThroughError as error:
@@ -284,6 +294,12 @@ class Explore:
     def on_exact(self, before: Selection) -> Updates:
         trace = self._trace(before)
         return self._updates_of_head(self._panels(trace, replace(before, exact=not before.exact)))
+
+    def on_seal(self, before: Selection) -> Iterator[str]:
+        """Recompute the whole pass, and keep the lines of this view above the result."""
+        panels = self._panels(self._trace(before), before)
+        lines = panels.seal()
+        yield from (lines + found for found in panels.seal_all())
 
     def on_table(self, before: Selection) -> Updates:
         panels = self._panels(self._trace(before), replace(before, table=True))

@@ -3,6 +3,7 @@
 A panel whose input the run has not says so, and why.
 """
 
+from collections.abc import Iterator
 from html import escape
 
 import plotly.graph_objects as go
@@ -17,6 +18,7 @@ from viz.pages.plot_view import figure_json
 from viz.pages.selection import Selection, is_long, site_of, view_of, window
 
 SHOWN_NEXT = 10  # tokens
+SEALS_AT_ONCE = 40  # between two reports of a whole recomputation
 
 
 class Panels:
@@ -46,9 +48,8 @@ class Panels:
         for stack, encoding in encodings.items():
             chosen = self.selection.query if stack == own else None
             name = f'<p class="stt-lead">{self.html("stack." + stack)}</p>' if len(encodings) > 1 else ""
-            rows.append(
-                f'<div data-stack="{stack}">{name}{figures.token_strip(encoding, selected=chosen, language=self.language)}</div>'
-            )
+            strip = figures.token_strip(encoding, selected=chosen, language=self.language)
+            rows.append(f'<div data-stack="{stack}">{name}{strip}</div>')
         return "".join(rows)
 
     def diagram(self) -> str:
@@ -132,14 +133,13 @@ class Panels:
         chosen, head = self.selection, self.selection.head
         rows, columns = window(chosen.query, len(self.queries)), window(chosen.key, len(self.keys))
         known = f"{self.site}.allowed" not in self.trace.lacks
-        table = figures.matrix_table(
+        return figures.matrix_table(
             self.trace.weights(self.site, head)[rows, columns],
             self.queries[rows],
             self.keys[columns],
             allowed=self.trace.allowed(self.site, head)[rows, columns] if known else None,
             language=self.language,
         )
-        return table
 
     # --- one cell ----------------------------------------------------------------------------------------------------
 
@@ -170,7 +170,8 @@ class Panels:
         code = escape(
             figures.as_numpy(cell.pop("query_vector"), cell.pop("keys"), key_index=self.selection.key, **cell)
         )
-        return f'{heading}<div class="stt-panel">{panel}<button type="button" class="stt-copy" data-copy="{code}">{self.html("cell.copy")}</button></div>'
+        button = f'<button type="button" class="stt-copy" data-copy="{code}">{self.html("cell.copy")}</button>'
+        return f'{heading}<div class="stt-panel">{panel}{button}</div>'
 
     @property
     def _row(self) -> slice:
@@ -224,16 +225,32 @@ class Panels:
     # --- the seal ----------------------------------------------------------------------------------------------------
 
     def seal(self) -> str:
-        """The chosen head, and what comes next, recomputed in NumPy."""
-        lines = [
-            figures.seal_line(
-                self.say("seal.head"), replay.seal(self.trace, self.site, self.selection.head), self.language
-            )
-        ]
-        if self.trace.top is not None and any(leaves == "logits" for _, leaves in self.trace.part_inputs.values()):
-            found = replay.seal_probabilities(self.trace, self.position)
-            lines.append(figures.seal_line(self.say("seal.next"), found, self.language))
-        return "".join(lines)
+        """The chosen head, and what comes next, recomputed in NumPy; and the offer to recompute everything."""
+        lines = [self._seal_line("seal.head", replay.seal(self.trace, self.site, self.selection.head))]
+        if self._knows_head:
+            lines.append(self._seal_line("seal.next", replay.seal_probabilities(self.trace, self.position)))
+        offer = f'<button type="button" class="stt-copy" data-seal="all">{self.html("seal.all")}</button>'
+        return "".join(lines) + offer
+
+    def seal_all(self) -> Iterator[str]:
+        """Every number of the run recomputed: how far it is, then the largest difference and where it is."""
+        found: list[replay.Seal] = []
+        for number, one in enumerate(replay.seals(self.trace), 1):
+            found.append(one)
+            if number % SEALS_AT_ONCE == 0:
+                yield f'<p class="stt-seal">{escape(self.say("seal.so_far", count=number))}</p>'
+        worst = max(found, key=lambda one: (not one.holds, one.difference))
+        whole = replay.Seal(worst.site, worst.difference, sum(one.compared for one in found))
+        place = escape(self.say("seal.where", count=len(found), site=worst.site))
+        yield self._seal_line("seal.whole", whole) + f'<p class="stt-note">{place}</p>'
+
+    def _seal_line(self, words: str, seal: replay.Seal) -> str:
+        return figures.seal_line(self.say(words), seal, self.language)
+
+    @property
+    def _knows_head(self) -> bool:
+        """Whether the way from the last hidden state to the logits is known."""
+        return self.trace.top is not None and any(leaves == "logits" for _, leaves in self.trace.part_inputs.values())
 
     # --- the page ----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,80 @@
+"""catalog.py: what a visitor can choose, and how a name becomes a model."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import pytest
+
+from transformer import catalog, load_model, run
+from transformer.catalog import bring, choices, default_choice, is_loaded
+from transformer.errors import ModelError, NoNetwork, SeeThroughError, UnknownModel
+from transformer.messages import message
+from transformer.replay import replay
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_loaded(monkeypatch, tmp_path):
+    """An empty cache folder, as after a fresh clone."""
+    monkeypatch.setattr(catalog, "_loaded", {})
+    monkeypatch.setattr(catalog, "_locks", {})
+    monkeypatch.setenv("STT_HOME", str(tmp_path))
+
+
+def test_the_untrained_model_is_there_without_any_file():
+    model = load_model("untrained")
+    trace = run(model, "a b a\n")
+    assert trace.model == "untrained" and trace.attention_sites() == tuple(f"decoder.{n}.self" for n in range(4))
+    assert all(seal.holds for seal in replay(trace)) and len(trace.probabilities(-1)[0]) == 50
+    assert load_model("untrained") is model and is_loaded("untrained")
+
+
+def test_it_is_the_same_model_every_time(monkeypatch):
+    first = run(load_model("untrained"), "cat")
+    monkeypatch.setattr(catalog, "_loaded", {})
+    again = run(load_model("untrained"), "cat")
+    assert np.array_equal(first["logits"], again["logits"]) and first.key != again.key
+
+
+def test_without_packs_the_default_is_the_model_that_is_made_here():
+    assert default_choice() == "untrained"
+    assert [choice.name for choice in choices() if choice.ready] == ["untrained"]
+    assert list(bring("untrained")) == []
+
+
+def test_every_choice_has_words_in_both_languages():
+    for choice in choices():
+        assert message(f"model.{choice.name}", "en") != message(f"model.{choice.name}", "zh")
+    assert choices()[0].name == "smollm2" and choices()[0].title == "SmolLM2-135M-Instruct"
+
+
+def test_who_comes_at_the_same_time_gets_the_same_model(monkeypatch):
+    made, start = [], Barrier(8, timeout=60)
+    untrained = catalog._MADE_HERE["untrained"]
+    monkeypatch.setitem(catalog._MADE_HERE, "untrained", lambda: (made.append(1), untrained())[1])
+
+    def ask(_: int) -> object:
+        start.wait()
+        return load_model("untrained")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(model) for model in pool.map(ask, range(8))}) == 1
+    assert made == [1]
+
+
+@pytest.mark.parametrize("name", ["no-such-model", "no/such-model", "./no-such-folder", "", "../../etc", "a b", "小"])
+def test_unknown_names_are_named_errors(name):
+    for _ in range(2):  # the first failure leaves nothing locked
+        with pytest.raises(ModelError) as caught:
+            load_model(name)
+        assert isinstance(caught.value, UnknownModel | NoNetwork | ModelError) and caught.value.text("zh") != str(caught.value)
+    assert not is_loaded(name)
+    with pytest.raises(SeeThroughError):
+        list(bring(name))
+
+
+def test_a_visitor_may_be_kept_from_folders(tmp_path):
+    with pytest.raises(ModelError):
+        load_model(str(tmp_path), folders_allowed=False)
+    with pytest.raises(ModelError):
+        list(bring(str(tmp_path), folders_allowed=False))
