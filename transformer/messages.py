@@ -4,6 +4,8 @@ The words stand in `assets/messages/<language>.json`, where someone who does not
 """
 
 import json
+import locale
+import os
 from functools import cache
 from pathlib import Path
 
@@ -22,3 +24,9 @@ def message(key: str, /, language: str = "en", **values: object) -> str:
     """The words for `key` with `values` filled in. A missing key is our bug and raises `KeyError`."""
     words = catalogue(language)[key]
     return words.format(**values) if values else words
+
+
+def terminal_language() -> str:
+    """The language of whoever sits at the terminal, as its settings say."""
+    spoken = os.environ.get("LC_ALL") or os.environ.get("LANG") or locale.getlocale()[0] or ""  # the last on Windows
+    return "zh" if spoken.startswith(("zh", "Chinese")) else "en"

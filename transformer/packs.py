@@ -10,7 +10,6 @@ it holds a GGUF. All of that happens in a folder beside the target, which gets i
 import argparse
 import errno
 import json
-import locale
 import os
 import secrets
 import shutil
@@ -22,7 +21,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from transformer.errors import DiskFull, PackError, UnknownPack
-from transformer.messages import LANGUAGES, message
+from transformer.messages import LANGUAGES, message, terminal_language
 from transformer.pack_steps import (
     TICK_SECONDS,
     Pack,
@@ -200,7 +199,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m transformer.packs", description=message("pack.help"))
     parser.add_argument("action", choices=("add", "list", "remove"))
     parser.add_argument("name", nargs="?", help=", ".join(PACKS))
-    parser.add_argument("--language", choices=LANGUAGES, default=_language_of_terminal())
+    parser.add_argument("--language", choices=LANGUAGES, default=terminal_language())
     chosen = parser.parse_args(arguments)
     if chosen.action != "list" and chosen.name is None:
         parser.error(message("pack.name_needed", chosen.language, known=", ".join(PACKS)))
@@ -239,11 +238,6 @@ def _list_lines(chosen: argparse.Namespace) -> Iterator[str]:
 def _remove_lines(chosen: argparse.Namespace) -> Iterator[str]:
     key = "pack.removed" if remove(chosen.name) else "pack.was_not_here"
     yield message(key, chosen.language, title=find(chosen.name).title)
-
-
-def _language_of_terminal() -> str:
-    spoken = os.environ.get("LC_ALL") or os.environ.get("LANG") or locale.getlocale()[0] or ""  # the last on Windows
-    return "zh" if spoken.startswith(("zh", "Chinese")) else "en"
 
 
 if __name__ == "__main__":

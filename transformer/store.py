@@ -33,14 +33,16 @@ class TraceStore:
         """The trace of this key; `make` runs only if it is not there, and once however many ask at the same time."""
         with self._lock:
             running = self._running.setdefault(key, Lock())
-        with running:
-            found = self.get(key)
-            if found is None:
-                found = make()
-                self._keep(key, found)
-        with self._lock:
-            self._running.pop(key, None)
-        return found
+        try:
+            with running:
+                found = self.get(key)
+                if found is None:
+                    found = make()
+                    self._keep(key, found)
+                return found
+        finally:
+            with self._lock:
+                self._running.pop(key, None)
 
     def _keep(self, key: str, trace: Trace) -> None:
         with self._lock:

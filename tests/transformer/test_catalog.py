@@ -8,7 +8,7 @@ import pytest
 
 from transformer import catalog, load_model, run
 from transformer.catalog import bring, choices, default_choice, is_loaded
-from transformer.errors import ModelError, NoNetwork, SeeThroughError, UnknownModel
+from transformer.errors import ModelError, SeeThroughError
 from transformer.messages import message
 from transformer.replay import replay
 
@@ -62,12 +62,12 @@ def test_who_comes_at_the_same_time_gets_the_same_model(monkeypatch):
     assert made == [1]
 
 
-@pytest.mark.parametrize("name", ["no-such-model", "no/such-model", "./no-such-folder", "", "../../etc", "a b", "小"])
+@pytest.mark.parametrize("name", ["no-such-model", "no/such-model", "./no-such-folder", "", "../../no-such-place", "a b", "小"])
 def test_unknown_names_are_named_errors(name):
     for _ in range(2):  # the first failure leaves nothing locked
         with pytest.raises(ModelError) as caught:
             load_model(name)
-        assert isinstance(caught.value, UnknownModel | NoNetwork | ModelError) and caught.value.text("zh") != str(caught.value)
+        assert caught.value.text("zh") != str(caught.value) and (name in str(caught.value) or not name)
     assert not is_loaded(name)
     with pytest.raises(SeeThroughError):
         list(bring(name))
