@@ -42,15 +42,19 @@ def parser(language: str = "en") -> argparse.ArgumentParser:
     def say(option: str) -> str:
         return message(f"app.{option}", language)
 
-    whole = {"type": lambda text: _number(text, 1, sys.maxsize, say("not_positive"))}
-    port = {"type": lambda text: _number(text, 0, 65535, say("not_a_port"))}
+    def whole(text: str) -> int:
+        return _number(text, 1, sys.maxsize, say("not_positive"))
+
+    def port(text: str) -> int:
+        return _number(text, 0, 65535, say("not_a_port"))
+
     made = argparse.ArgumentParser(prog="python app.py", description=say("about"), epilog=say("private"))
     made.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), help=say("host"))
-    made.add_argument("--port", default=os.environ.get("GRADIO_SERVER_PORT", "7860"), help=say("port"), **port)
+    made.add_argument("--port", default=os.environ.get("GRADIO_SERVER_PORT", "7860"), type=port, help=say("port"))
     made.add_argument("--model", metavar="NAME", help=say("model"))
-    made.add_argument("--memory", default=1024, metavar="MB", help=say("memory"), **whole)
-    made.add_argument("--max-tokens", default=1024, metavar="N", help=say("max_tokens"), **whole)
-    made.add_argument("--max-model-mb", default=4000, metavar="MB", help=say("max_model_mb"), **whole)
+    made.add_argument("--memory", default=1024, metavar="MB", help=say("memory"), type=whole)
+    made.add_argument("--max-tokens", default=1024, metavar="N", help=say("max_tokens"), type=whole)
+    made.add_argument("--max-model-mb", default=4000, metavar="MB", help=say("max_model_mb"), type=whole)
     made.add_argument("--no-packs", action="store_true", help=say("no_packs"))
     made.add_argument("--language", choices=LANGUAGES, default=language, help=say("language"))
     return made

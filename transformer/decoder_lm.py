@@ -129,7 +129,7 @@ class DecoderLM(nn.Module):
             raise TooManyTokens(got=needed, limit=self.config.max_positions, model=type(self).__name__)
         outside = input_ids[(input_ids < 0) | (input_ids >= self.config.vocab_size)]
         if outside.numel():
-            raise UnknownToken(id=int(outside[0]), largest=self.config.vocab_size - 1)
+            raise UnknownToken(token=int(outside[0]), last=self.config.vocab_size - 1)
 
 
 def count_positions(input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:

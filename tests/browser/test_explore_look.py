@@ -1,11 +1,12 @@
 """Light and dark, wide and narrow, before plotly.js has come: the page is whole."""
 
 import json
+import socket
 from collections.abc import Callable
 
 import pytest
 
-from tests.browser.conftest import WAIT_MS, Site, Visitor
+from tests.browser.conftest import Site, Visitor
 from tests.browser.explore_page import FIGURES, ExplorePage
 from viz.figures import theme
 
@@ -92,12 +93,19 @@ def test_hatches_and_clips_survive_a_new_address(visit: Visit, site: Site) -> No
     assert [one for one in asked if "/gradio_api/" not in one] == [], "a look asks for nothing but its answer"
 
 
-def test_nothing_is_asked_of_another_computer(visit: Visit, site: Site) -> None:
-    visitor = visit(site.address)
-    page = ExplorePage(visitor, site)
-    page.page.wait_for_load_state("networkidle", timeout=WAIT_MS)
-    page.page.reload(wait_until="commit")
-    page = ExplorePage(visitor, site)
+def test_nothing_is_asked_of_another_computer(visit: Visit, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+    real = socket.getaddrinfo
+
+    def listen_in(host: object, *rest: object, **named: object) -> object:
+        looked_up.append(str(host))
+        return real(host, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", listen_in)
+    page = ExplorePage(visit(site.address), site)
     page.type("nothing leaves")
     page.shows_run(page.trace("nothing leaves"))
-    assert visitor.outside == [] and page.problems() == []
+    page.click_head(3, 3)
+    page.shows(page.trace("nothing leaves"), "decoder.3.self", 3, page.link().cell)
+    assert page.visitor.outside == [] and page.problems() == []
+    assert set(looked_up) <= {"127.0.0.1", "localhost", "::1", "None"}

@@ -232,8 +232,8 @@ def test_known_models_have_their_known_number_of_parameters(config, total):
     [
         (TooManyTokens, {"got": 13, "limit": 11, "model": "DecoderLM"}, {"input_ids": torch.ones(2, 13).long()}),
         (TooManyTokens, {"got": 12}, {"position_ids": IDS.clamp(max=11)}),
-        (UnknownToken, {"id": 53, "largest": 52}, {"input_ids": IDS + 1}),
-        (UnknownToken, {"id": -1, "largest": 52}, {"input_ids": IDS - 1}),
+        (UnknownToken, {"token": 53, "last": 52}, {"input_ids": IDS + 1}),
+        (UnknownToken, {"token": -1, "last": 52}, {"input_ids": IDS - 1}),
         (ShapesDoNotFit, {"what": "input_ids", "got": "(5,) torch.int64"}, {"input_ids": IDS[0]}),
         (ShapesDoNotFit, {"what": "input_ids", "got": "(2, 0) torch.int64"}, {"input_ids": IDS[:, :0]}),
         (ShapesDoNotFit, {"what": "input_ids", "got": "(2, 5) torch.float32"}, {"input_ids": IDS.float()}),

@@ -4,33 +4,41 @@ A `structure` has `stacks`; a stack has `name`, `before`, `blocks` and `after`; 
 `label_values`, facts for its label. Nothing is drawn that the structure does not say.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Protocol
 
 from transformer.messages import message
 
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
-GATED = {"silu": "SwiGLU", "swish": "SwiGLU", "gelu": "GeGLU", "relu": "ReGLU", "sigmoid": "GLU"}
-ACTIVATIONS = {"silu": "SiLU", "swish": "SiLU", "gelu": "GELU", "relu": "ReLU", "tanh": "tanh"}
+GATED = {"silu": "SwiGLU", "swish": "SwiGLU", "gelu": "GeGLU", "gelu_tanh": "GeGLU", "relu": "ReGLU", "sigmoid": "GLU"}
+ACTIVATIONS = {"silu": "SiLU", "swish": "SiLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "relu": "ReLU"}
 KINDS = ("tokens", "embedding", "positions", "norm", "attention", "cross", "ffn", "transform", "head")
 
 
 class Box(Protocol):
-    kind: str
-    name: str
-    label_values: Mapping[str, Any]
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def label_values(self) -> Mapping[str, Any]: ...
 
 
 class Stack(Protocol):
-    name: str
-    before: tuple[Box, ...]
-    blocks: tuple[tuple[Box, ...], ...]
-    after: tuple[Box, ...]
+    @property
+    def name(self) -> str: ...
+    @property
+    def before(self) -> Sequence[Box]: ...
+    @property
+    def blocks(self) -> Sequence[Sequence[Box]]: ...
+    @property
+    def after(self) -> Sequence[Box]: ...
 
 
 class Structure(Protocol):
-    stacks: tuple[Stack, ...]
+    @property
+    def stacks(self) -> Sequence[Stack]: ...
 
 
 def architecture_diagram(structure: Structure, *, layer: int, selected: str | None = None, language: str = "en") -> str:

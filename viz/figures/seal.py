@@ -9,9 +9,10 @@ from transformer.messages import message
 class Sealed(Protocol):
     """What is needed of a `Seal` (see `transformer/replay.py`)."""
 
-    difference: float
-    compared: int
-
+    @property
+    def difference(self) -> float: ...
+    @property
+    def compared(self) -> int: ...
     @property
     def holds(self) -> bool: ...
 

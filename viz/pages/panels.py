@@ -104,9 +104,7 @@ class Panels:
 
     def head_map(self) -> str | None:
         chosen, head = self.selection, self.selection.head
-        windows = {}
-        if is_long(self.trace, chosen) and chosen.exact:
-            windows = {"rows": window(chosen.query, len(self.queries)), "columns": window(chosen.key, len(self.keys))}
+        cut = is_long(self.trace, chosen) and chosen.exact
         known = f"{self.site}.allowed" not in self.trace.lacks
         return self._shown(
             figures.attention_heatmap(
@@ -115,8 +113,9 @@ class Panels:
                 self.keys,
                 allowed=self.trace.allowed(self.site, head) if known else None,
                 selected=(chosen.query, chosen.key),
+                rows=window(chosen.query, len(self.queries)) if cut else None,
+                columns=window(chosen.key, len(self.keys)) if cut else None,
                 language=self.language,
-                **windows,
             )
         )
 
