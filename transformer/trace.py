@@ -148,12 +148,13 @@ class Trace:
 
     def tokens(self, site: str, axis: str) -> tuple[str, ...]:
         """Readable tokens along "query" or "key": cross-attention looks from target to source."""
-        return self.encodings[self._stack_along(site, axis)].tokens
+        return self.encodings[self.stack_along(site, axis)].tokens
 
     def encoding(self, site: str, axis: str = "query") -> Encoding:
-        return self.encodings[self._stack_along(site, axis)]
+        return self.encodings[self.stack_along(site, axis)]
 
-    def _stack_along(self, site: str, axis: str) -> str:
+    def stack_along(self, site: str, axis: str) -> str:
+        """"encoder" or "decoder": whose tokens lie along "query" or "key"."""
         if axis not in ("query", "key"):
             raise NoSuchSite(site=axis, sites="query, key")
         return "encoder" if axis == "key" and ".cross" in site else site.split(".")[0]

@@ -20,6 +20,11 @@ stt.htmlView = (element, trigger, props, watch) => {
       if (!node.matches(NATIVE) && !node.hasAttribute("role")) node.setAttribute("role", "button");
       if (node.dataset.copy === undefined) node.tabIndex = node === (marked || all[0]) ? 0 : -1;
     }
+    const box = marked && marked.closest(".stt-strip"); // a long strip scrolls in itself: its marked token is in sight
+    if (box && box.scrollHeight > box.clientHeight) {
+      const at = marked.getBoundingClientRect(), frame = box.getBoundingClientRect();
+      if (at.top < frame.top || at.bottom > frame.bottom) box.scrollTop += at.top - frame.top - frame.height / 2;
+    }
   }
   function show() {
     if (props.value === shown) return;

@@ -12,22 +12,33 @@ from transformer.visible import visible
 class Encoded(Protocol):
     """What is needed of an `Encoding` (see `transformer/tokenizer.py`)."""
 
-    ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    spans: tuple[tuple[int, int] | None, ...]
-    bytes: tuple[bytes, ...]
-    special: tuple[bool, ...]
-    words: tuple[int | None, ...]
-    groups: tuple[int, ...]
-    text: str | None
+    @property
+    def ids(self) -> tuple[int, ...]: ...
+    @property
+    def tokens(self) -> tuple[str, ...]: ...
+    @property
+    def spans(self) -> tuple[tuple[int, int] | None, ...]: ...
+    @property
+    def bytes(self) -> tuple[bytes, ...]: ...
+    @property
+    def special(self) -> tuple[bool, ...]: ...
+    @property
+    def words(self) -> tuple[int | None, ...]: ...
+    @property
+    def groups(self) -> tuple[int, ...]: ...
+    @property
+    def text(self) -> str | None: ...
 
 
-def token_strip(encoding: Encoded, *, selected: int | None = None, language: str = "en") -> str:
+def token_strip(
+    encoding: Encoded, *, selected: int | None = None, stack: str | None = None, language: str = "en"
+) -> str:
     """HTML of all tokens: readable token above its id, words underlined together, special tokens and padding marked.
 
     Tokens that share one character (a grapheme: "👩‍👩‍👧", "ṩ") stand under that character, a token for unknown text
     under the text it lost. Text that no token stands for (`gaps`) is shown muted in its place. Each button carries
-    `data-token`, its index. A text that begins right to left is laid out right to left.
+    `data-token`, its index, and `data-stack` where a model has two texts (`stack`). A text that begins right to left
+    is laid out right to left.
     """
     direction = "rtl" if reads_right_to_left(encoding.text or "".join(encoding.tokens)) else "ltr"
     clusters = [list(part) for _, part in groupby(range(len(encoding.ids)), key=lambda index: encoding.groups[index])]
@@ -36,6 +47,8 @@ def token_strip(encoding: Encoded, *, selected: int | None = None, language: str
     parts = "".join(_word(encoding, list(part), gaps, selected, language) for _, part in words)
     parts += gaps.get(len(encoding.ids), "")
     label = escape(message("figure.tokens.label", language, count=len(encoding.ids)))
+    if stack is not None:
+        parts = parts.replace(' data-token="', f' data-stack="{escape(stack)}" data-token="')
     return f'<div class="stt-strip" role="group" aria-label="{label}" dir="{direction}">{parts}</div>'
 
 

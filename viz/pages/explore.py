@@ -19,7 +19,7 @@ from viz.pages.api import endpoints
 from viz.pages.examples import example_buttons, examples, view_on
 from viz.pages.links import View, from_query
 from viz.pages.panels import Panels
-from viz.pages.plot_view import address_view, data_of, html_view, picked, plot_view, whole_of
+from viz.pages.plot_view import address_view, data_of, html_view, move_selection, picked, plot_view, whole_of
 from viz.pages.selection import Selection
 
 LONG_TEXT = 500  # characters; beyond, the page says what it is doing
@@ -247,26 +247,22 @@ class Explore:
     # --- a look (fast: another head or cell of the same run) ---------------------------------------------------------
 
     def on_mosaic(self, before: Selection, event: gr.EventData) -> Updates:
-        found = picked(event)
-        if found.column is None or found.row is None:
+        found, trace = picked(event), self._trace(before)
+        sites = trace.attention_sites()
+        if found.column is None or found.row is None or not 0 <= found.row < len(sites):
             return self._nothing()
-        trace = self._trace(before)
-        row, head = found.row, found.column
-        if head >= trace.attention[trace.attention_sites()[min(row, len(trace.attention) - 1)]].heads:
+        if not 0 <= found.column < trace.attention[sites[found.row]].heads:
             return self._nothing()
-        return self._updates_of_head(self._panels(trace, move.to_head(trace, before, row, head)))
+        return self._show(before, move.to_head(trace, before, found.row, found.column))
 
     def on_chooser(self, layer: int, head: int, before: Selection) -> Updates:
-        trace = self._trace(before)
-        chosen = move.to_head(trace, before, int(layer or 0), int(head or 0))
-        panels = self._panels(trace, chosen)
-        return self._updates_of_head(panels) | {self.mosaic: panels.mosaic()}
+        return self._show(before, move.to_head(self._trace(before), before, int(layer or 0), int(head or 0)))
 
     def on_cell(self, before: Selection, event: gr.EventData) -> Updates:
         found = picked(event)
         if found.x is None or found.y is None:
             return self._nothing()
-        return self._look(before, floor(found.y + 0.5), floor(found.x + 0.5))
+        return self._show(before, move.to_cell(self._trace(before), before, floor(found.y + 0.5), floor(found.x + 0.5)))
 
     def on_line(self, before: Selection, event: gr.EventData) -> Updates:
         found, trace = picked(event), self._trace(before)
@@ -275,21 +271,23 @@ class Explore:
         site = move.site_of(trace, before)
         sides = [len(trace.tokens(site, axis)) for axis in ("query", "key")]
         axis, index = figures.line_token(found.x, found.y, *sides)
-        return self._look(before, *((index, None) if axis == "query" else (before.query, index)))
+        is_query = axis == "query"
+        chosen = move.to_query(trace, before, index) if is_query else move.to_cell(trace, before, before.query, index)
+        return self._show(before, chosen)
 
     def on_token(self, before: Selection, event: gr.EventData) -> Updates:
-        index = whole_of(event, "token")
-        return self._nothing() if index is None else self._look(before, index, None)
+        index, trace = whole_of(event, "token"), self._trace(before)
+        if index is None:
+            return self._nothing()
+        stack = str(data_of(event).get("stack", next(iter(trace.encodings))))
+        return self._show(before, move.to_token(trace, before, stack, index))
 
     def on_box(self, before: Selection, event: gr.EventData) -> Updates:
-        """A box of the diagram: its attention, or the attention of its block."""
+        """A box of the diagram: an attention is shown; the other parts have no panel yet."""
         trace, name = self._trace(before), str(data_of(event).get("site", ""))
-        sites = trace.attention_sites()
-        number = next((n for n, site in enumerate(sites) if site == name), None)
-        if number is None:
+        if name not in trace.attention:
             return self._nothing()
-        panels = self._panels(trace, move.to_head(trace, before, number, before.head))
-        return self._updates_of_head(panels) | {self.mosaic: panels.mosaic()}
+        return self._show(before, move.to_head(trace, before, trace.attention_sites().index(name), before.head))
 
     def on_exact(self, before: Selection) -> Updates:
         trace = self._trace(before)
@@ -313,11 +311,11 @@ class Explore:
         """The run that is looked at; it is run again should it have left the store."""
         return self.engine.trace(chosen.model, chosen.text, chosen.target)
 
-    def _look(self, before: Selection, query: int, key: int | None) -> Updates:
-        trace = self._trace(before)
-        chosen = move.to_query(trace, before, query) if key is None else move.to_cell(trace, before, query, key)
-        panels = self._panels(trace, chosen)
-        same_row = chosen.query == before.query
+    def _show(self, before: Selection, chosen: Selection) -> Updates:
+        """What must change on the page between two selections of one run, and nothing more."""
+        panels = self._panels(self._trace(chosen), chosen)
+        if (chosen.attention, chosen.head) != (before.attention, before.head):
+            return self._updates_of_head(panels) | {self.mosaic: move_selection(chosen.head, chosen.attention)}
         updates = {
             self.state: chosen,
             self.head_map: panels.head_map(),
@@ -325,7 +323,7 @@ class Explore:
             self.address: panels.address(),
             **self._updates_of_table(panels),
         }
-        return updates if same_row else updates | self._updates_of_row(panels)
+        return updates if chosen.query == before.query else updates | self._updates_of_row(panels)
 
     def _updates_of_table(self, panels: Panels) -> Updates:
         """A closed table is not made: it is the largest piece of the page."""

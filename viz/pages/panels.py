@@ -3,6 +3,7 @@
 A panel whose input the run has not says so, and why.
 """
 
+import unicodedata
 from collections.abc import Iterator
 from html import escape
 
@@ -43,13 +44,13 @@ class Panels:
     def strip(self) -> str:
         """All tokens: of the source and, where there is one, of the target."""
         encodings = self.trace.encodings
-        own = self.site.split(".")[0]
+        own, two = self.site.split(".")[0], len(encodings) > 1
         rows = []
         for stack, encoding in encodings.items():
             chosen = self.selection.query if stack == own else None
-            name = f'<p class="stt-lead">{self.html("stack." + stack)}</p>' if len(encodings) > 1 else ""
-            strip = figures.token_strip(encoding, selected=chosen, language=self.language)
-            rows.append(f'<div data-stack="{stack}">{name}{strip}</div>')
+            name = f'<p class="stt-lead">{self.html("stack." + stack)}</p>' if two else ""
+            marked = stack if two else None
+            rows.append(name + figures.token_strip(encoding, selected=chosen, stack=marked, language=self.language))
         return "".join(rows)
 
     def diagram(self) -> str:
@@ -86,8 +87,11 @@ class Panels:
     # --- one head ----------------------------------------------------------------------------------------------------
 
     def head_title(self) -> str:
-        title = self.say("head.title", layer=self.layer_name(self.site), head=self.selection.head)
-        return _heading(title, " ".join(self._head_sentences()))
+        many = len(self.trace.encodings) > 1
+        title = self.say(
+            "head.title_of_stack" if many else "head.title", layer=self.layer_name(self.site), head=self.selection.head
+        )
+        return _heading(title, _joined(self._head_sentences()))
 
     def _head_sentences(self) -> list[str]:
         parts = [self.html("head.row", query=self.queries[self.selection.query])]
@@ -258,6 +262,11 @@ class Panels:
 
     def _shown(self, figure: go.Figure) -> str | None:
         return figure_json(figure, zoom=f"{self.trace.key} {self.selection.exact}")
+
+
+def _joined(sentences: list[str]) -> str:
+    """Sentences one after the other; a wide full stop brings its own space."""
+    return "".join(one if unicodedata.east_asian_width(one[-1]) == "W" else f"{one} " for one in sentences).strip()
 
 
 def _heading(title: str, lead: str) -> str:

@@ -57,6 +57,23 @@ def to_query(trace: Trace, selection: Selection, query: int) -> Selection:
     return replace(kept, key=int(row.argmax()))
 
 
+def to_token(trace: Trace, selection: Selection, stack: str, token: int) -> Selection:
+    """A token of the strip: the query of its own stack's attention, and the key where the other stack looks at it.
+
+    Seen from an attention that knows nothing of it, its own stack's attention in the same layer is shown.
+    """
+    site = site_of(trace, selection)
+    if trace.stack_along(site, "query") == stack:
+        return to_query(trace, selection, token)
+    if trace.stack_along(site, "key") == stack:
+        return to_cell(trace, selection, selection.query, token)
+    sites, layer = trace.attention_sites(), site.split(".")[1]
+    own = [number for number, one in enumerate(sites) if one.startswith(f"{stack}.") and one.endswith(".self")]
+    same_layer = [number for number in own if sites[number] == f"{stack}.{layer}.self"]
+    chosen = (same_layer or own or [selection.attention])[-1]
+    return to_query(trace, to_head(trace, selection, chosen, selection.head), token)
+
+
 def within(trace: Trace, selection: Selection) -> Selection:
     """The nearest selection that this run has."""
     sites = trace.attention_sites()
