@@ -21,7 +21,10 @@ TORCH = {"torch", "transformers", "tokenizers", "safetensors", "huggingface_hub"
 # room -> (libraries it may not hold, the only modules of ours it may import; None: see `transformer` below)
 WALLS = {
     "transformer": ({"gradio", "plotly", "viz", "app"}, None),
-    "viz/figures": ({"gradio", "fastapi", "app"} | TORCH, ("transformer.messages", "transformer.visible", "viz.figures")),
+    "viz/figures": (
+        {"gradio", "fastapi", "app"} | TORCH,
+        ("transformer.messages", "transformer.visible", "viz.figures"),
+    ),
     "viz/pages": (TORCH | {"app"}, ("transformer", "viz")),
 }
 COLOUR = re.compile(r"(?<![&\w])#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3})\b|\b(?:rgba?|hsla?)\(\s*\d", re.IGNORECASE)

@@ -28,8 +28,11 @@ _SMALLEST, _LARGEST = 1 << 18, 12_000_000  # floats of a block
 
 
 class Arena:
-    """Room for a run's copies, in few large blocks. Single copies, kept between the pass's own short-lived tensors, would
-    pin the heap in its spread-out state and cost more than themselves; untouched pages of a block cost nothing."""
+    """Room for a run's copies, in few large blocks.
+
+    Single copies, kept between the pass's own short-lived tensors, would pin the heap in its spread-out state and cost
+    more than themselves; untouched pages of a block cost nothing.
+    """
 
     def __init__(self) -> None:
         self._block, self._used, self._next = torch.empty(0), 0, _SMALLEST

@@ -56,6 +56,14 @@ class Engine:
     def load(self, name: str) -> LoadedModel:
         return catalog.load_model(name, limit_mb=self.limit_mb, folders_allowed=self.folders)
 
+    def warm_up(self, text: str) -> None:
+        """Load the first model and run it once: the first pass of a process takes much longer than any other, and what
+        the page says about the time of a pass should hold."""
+        from transformer.runner import run
+
+        model = self.load(self.model)
+        run(model, text, text, record=())
+
     def is_loaded(self, name: str) -> bool:
         return catalog.is_loaded(name)
 

@@ -92,7 +92,7 @@ _P = TypeVar("_P", NormPart, FeedForwardPart)
 
 
 def _closest(candidates: Iterable[tuple[_P, Array]], wanted: Array) -> _P | None:
-    """The part that gave what was heard. Beside large values, GELU and its approximation both do; then the nearer one."""
+    """The part that gave what was heard. Beside large values GELU and its approximation both do: the nearer one."""
     fitting = [(float(np.abs(found - wanted).max()), part) for part, found in candidates if same(found, wanted)]
     return min(fitting, key=lambda one: one[0])[1] if fitting else None
 

@@ -94,12 +94,12 @@ class ExplorePage:
         pressed = self.page.get_attribute("#token-strip [aria-pressed=true]", "data-token")
         assert int(pressed) == cell[0]
 
-    def shows_run(self, trace: Trace, layer: int = 2, head: int = 0) -> Selection:
+    def shows_run(self, trace: Trace, layer: int = 2, head: int = 0, language: str = "en") -> Selection:
         """Every view tells this run, with the head that was chosen before; returns what is looked at."""
         text = trace.encodings["decoder"].text
         first = first_look(trace, Selection(trace.model, text), View(layer=layer, head=head))
         self.until(lambda: self.link().text == text, f"{text!r} in the address")
-        self.shows(trace, site_of(trace, first), first.head, (first.query, first.key))
+        self.shows(trace, site_of(trace, first), first.head, (first.query, first.key), language)
         assert self.tokens() == list(trace.encodings["decoder"].tokens)
         return first
 

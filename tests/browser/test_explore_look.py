@@ -15,8 +15,9 @@ pytestmark = pytest.mark.browser
 Visit = Callable[..., Visitor]
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 # Every url(#…) of an SVG must lead to something in the page; with a <base>, plotly.js writes whole addresses.
-_LOST = """() => [...document.querySelectorAll('svg *')].flatMap(node => ['clip-path', 'fill', 'stroke', 'style']
-   .flatMap(name => [...(node.getAttribute(name) || '').matchAll(/url\\(["']?([^"')]*)["']?\\)/g)].map(found => found[1])))
+_LOST = """() => [...document.querySelectorAll('svg *')]
+   .flatMap(node => ['clip-path', 'fill', 'stroke', 'style'].map(name => node.getAttribute(name) || ''))
+   .flatMap(value => [...value.matchAll(/url\\(["']?([^"')]*)["']?\\)/g)].map(found => found[1]))
    .filter(target => !target.startsWith('#') || !document.getElementById(target.slice(1)))"""
 
 

@@ -30,7 +30,7 @@ Updates = dict[Any, Any]
 def open_engine(**options: Any) -> Engine:
     """The engine of this server, with its first model loaded; see `Engine` for the options."""
     engine = Engine(**options)
-    engine.load(engine.model)
+    engine.warm_up(examples()[0].text)
     return engine
 
 

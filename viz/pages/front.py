@@ -120,7 +120,7 @@ def rewrite(page: str, language: str, head: str, body: str) -> str:
     """Gradio's page in our language, `head` before its scripts and `body` before its app; its adverts left out."""
     page = re.sub(r'<meta\s+(?:property|name)="(?:og|twitter):[^>]*/>\s*', "", page)
     page = page.replace('<link rel="manifest" href="/manifest.json" />', "", 1)
-    # Where a page has a base, plotly.js writes url(address#id) for hatches and clips: lost once the address has changed.
+    # With a base, plotly.js writes url(address#id) for hatches and clips: lost once the address has changed.
     page = page.replace('<base href="./" />', "", 1)
     page = page.replace('lang="en"', f'lang="{"zh-CN" if language == "zh" else "en"}"', 1)
     page = page.replace("</style>", "</style>\n" + head, 1)
