@@ -54,7 +54,7 @@ def check_numbers(vectors: Tensor) -> Tensor:
 
     What follows from kept arrays by a known formula (contexts, norms, what a sub-layer adds) is not kept itself: that
     would double the recording. These numbers of the pass are, and the seal compares them; no two cells can be swapped
-    unnoticed.
+    unnoticed. q, k and v have them too, since a query that sees one key gives its value whatever the query was.
     """
     size = vectors.shape[-1]
     return vectors.detach().float() @ (1 + torch.arange(size, device=vectors.device) / size)
@@ -67,6 +67,7 @@ class Recorder:
         self.plan, self.wanted = plan, wanted
         self.arrays: dict[str, Tensor] = {}
         self.calls: dict[str, AttentionCall] = {}
+        self.checks: dict[str, dict[str, Tensor]] = {}  # check numbers of q, k, v and the context by site
         self.masks: dict[str, Tensor] = {}  # given to attentions that we only see from outside
         self._arena = Arena()
         self._counts: Counter[tuple[nn.Module, str]] = Counter()
@@ -82,8 +83,9 @@ class Recorder:
         # The context is not kept: it follows from q, k and v. Masks and biases are made once per pass, shared by its
         # layers and never written to.
         query, key, value = (self._copy_heads(tensor) for tensor in (call.query, call.key, call.value))
-        check = self._arena.copy(check_numbers(call.context.transpose(1, 2))).transpose(1, 2)  # (batch, head, query)
-        self.calls[site] = replace(call, query=query, key=key, value=value, context=check)
+        given = {"q_check": call.query, "k_check": call.key, "v_check": call.value, "check": call.context}
+        self.checks[site] = {name: self._check_heads(tensor) for name, tensor in given.items()}
+        self.calls[site] = replace(call, query=query, key=key, value=value, context=self.checks[site]["check"])
 
     def entering(self, module: nn.Module, tensor: Tensor, mask: Tensor | None) -> None:
         nth = self._counts[module, "input"]
@@ -103,6 +105,10 @@ class Recorder:
         if tensor.is_contiguous():
             return self._arena.copy(tensor)
         return self._arena.copy(tensor.transpose(1, 2)).transpose(1, 2)
+
+    def _check_heads(self, tensor: Tensor) -> Tensor:
+        """(batch, head, position, d) → (batch, head, position)."""
+        return self._arena.copy(check_numbers(tensor.transpose(1, 2))).transpose(1, 2)
 
     def _site(self, module: nn.Module, event: str, sites: dict[tuple[nn.Module, int], str]) -> str | None:
         nth = self._counts[module, event]

@@ -97,6 +97,8 @@ def _plan_sum(planner: Planner, stack: str, enters: Heard, terms: list[Term]) ->
         planner.lack(f"{stack}.embed.sum.sum", "embedding_scaled")
     else:
         planner.total(f"{stack}.embed.sum", stack, found)
+        if found is not None and len(found) == 1:  # nothing is added, and the seal holds that against the stream
+            planner.plan.sums[f"{stack}.embed.sum"] = (f"{stack}.{found[0].site}",)
 
 
 def _table_kind(evidence: Evidence, one: Heard) -> str | None:

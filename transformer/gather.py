@@ -13,7 +13,7 @@ from transformer.parts import Array
 from transformer.trace import TopLogits
 
 TOP = 50  # logits kept per position
-_KEPT = {"q": "query", "k": "key", "v": "value", "check": "context"}
+_KEPT = {"q": "query", "k": "key", "v": "value"}
 
 
 def top_logits(logits: Tensor) -> TopLogits:
@@ -46,9 +46,10 @@ def stream_arrays(recorder: Recorder, row: int, lengths: Mapping[str, int]) -> d
     return arrays
 
 
-def attention_arrays(site: str, call: AttentionCall, row: int) -> dict[str, Array]:
+def attention_arrays(site: str, recorder: Recorder, row: int) -> dict[str, Array]:
     """q, k, v and the check numbers of one row."""
-    return {f"{site}.{name}": getattr(call, given)[row].numpy() for name, given in _KEPT.items()}
+    kept = {name: getattr(recorder.calls[site], given) for name, given in _KEPT.items()} | recorder.checks[site]
+    return {f"{site}.{name}": tensor[row].numpy() for name, tensor in kept.items()}
 
 
 def attention_of(call: AttentionCall, row: int) -> Attention:

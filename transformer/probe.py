@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from transformer.errors import SiteHeardTwice
 from transformer.listening import AttentionCall, listening
 
 
@@ -73,7 +74,10 @@ class _AttentionEar:
         self.evidence = evidence
 
     def attention(self, module: nn.Module, call: AttentionCall) -> None:
-        self.evidence.of(module)[-1].attention = call
+        one = self.evidence.of(module)[-1]
+        if one.attention is not None:  # DiffLlama attends twice in one call; which of the two would be shown?
+            raise SiteHeardTwice(site=one.name)
+        one.attention = call
 
     def entering(self, module: nn.Module, tensor: Tensor, mask: Tensor | None = None) -> None: ...
     def leaving(self, module: nn.Module, tensor: Tensor) -> None: ...

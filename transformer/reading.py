@@ -64,7 +64,10 @@ class Reader:
                 name = block_of(one.name)
                 calls += [block for block in self.evidence.heard if block.name == name and block.holds(one)][:1]
         layers = sum(place.stack == stack and place.kind == "self" for place in self.places.values())
-        return calls if len({call.entered for call in calls}) == layers else []
+        siblings = {one.name.rpartition(".")[0] for one in calls if one.name[-1:].isdigit()}
+        # A hybrid model (Jamba, LFM2) has blocks without attention between these; to leave them out would be false.
+        others = [one for one in self.evidence.heard if one.name.rpartition(".")[0] in siblings and one not in calls]
+        return calls if len({call.entered for call in calls}) == layers and not others else []
 
     def _read_block(self, prefix: str, call: Heard) -> tuple[Box, ...]:
         kinds = {entered: p.kind for entered, p in self.places.items() if call.holds(self.by_entry[entered])}

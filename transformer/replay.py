@@ -4,8 +4,8 @@ Two independent roads lead to each number, torch's kernels during the pass and t
 afterwards; the largest difference between them is shown beside every view. A trace that was changed does not pass.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,14 +64,24 @@ def seal(trace: Trace, site: str, head: int | None = None) -> Seal:
 
 
 def seal_attention(trace: Trace, site: str, head: int | None = None) -> Seal:
-    """softmax(q·k) · v from the recorded q, k, v against the check number of the context that torch's kernel gave."""
+    """softmax(q·k) · v from the recorded q, k, v against the check number of the context that torch's kernel gave, and
+    these against theirs."""
     how = trace.attention[site]
     heads = range(how.heads) if head is None else [head]
     if how.weights is not None:  # nothing but weights was handed out: rows must sum to 1
         sums = np.stack([how.weights[h].sum(-1) for h in heads])
         return compare(f"{site}.weights", np.ones_like(sums), sums)
     recomputed = np.stack([check_numbers(trace.context(site, h)) for h in heads])
-    return compare(f"{site}.check", recomputed, trace[f"{site}.check"][list(heads)])
+    context = compare(f"{site}.check", recomputed, trace[f"{site}.check"][list(heads)])
+    shared = sorted({how.kv_head(h) for h in heads})
+    given = [_seal_given(trace, f"{site}.{name}", rows) for name, rows in (("q", heads), ("k", shared), ("v", shared))]
+    return replace(context, difference=float(np.max([context.difference, *given])))  # NaN stays NaN
+
+
+def _seal_given(trace: Trace, site: str, heads: Iterable[int]) -> float:
+    """The largest difference of q, k or v from the check numbers of what the pass was given."""
+    rows = list(heads)
+    return compare(site, check_numbers(trace[site][rows]), trace[f"{site}_check"][rows]).difference
 
 
 def check_numbers(vectors: Array) -> Array:

@@ -94,7 +94,7 @@ class _Heard:
         arrays = gather.stream_arrays(self.recorder, row, {name: len(one) for name, one in encodings.items()})
         attention, lacks = {}, {**model.plan.lacks, **gather.reasons_not_recorded(self.wanted)}
         for site, call in self.recorder.calls.items():
-            arrays |= gather.attention_arrays(site, call, row)
+            arrays |= gather.attention_arrays(site, self.recorder, row)
             attention[site] = gather.attention_of(call, row)
         for site, weights in self.weights.items():
             attention[site] = gather.attention_from_outside(weights[row].numpy(), self.recorder.masks.get(site), row)

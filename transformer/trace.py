@@ -23,6 +23,9 @@ AXES: dict[str, tuple[str, ...]] = {
     "k": ("kv_head", "key", "d_head"),
     "v": ("kv_head", "key", "d_value"),
     "check": ("head", "query"),  # of each context, see capture.check_numbers
+    "q_check": ("head", "query"),
+    "k_check": ("kv_head", "key"),
+    "v_check": ("kv_head", "key"),
     "output_check": ("position",),  # of what a part gave
     "context": ("head", "query", "d_value"),
     "bias": ("head", "query", "key"),

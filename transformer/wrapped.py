@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from transformer.capture import install_hooks
 from transformer.config import ModelConfig
-from transformer.errors import NoAttentionSeen, NotATextModel
+from transformer.errors import NoAttentionSeen, NotATextModel, SiteHeardTwice
 from transformer.probe import Evidence, Heard, first_tensor, probe, probe_ids
 from transformer.reading import read_model
 from transformer.recognise import linear_part, same, to_numpy
@@ -117,12 +117,18 @@ def _grafted_evidence(module: Any, inputs: dict[str, Tensor], untouched: Tensor)
     try:
         module.set_attn_implementation(graft.NAME)
         evidence = probe(module, inputs)
-        if any(one.attention for one in evidence.heard) and _says(evidence, untouched):
+        if _hears_all(module, evidence) and _says(evidence, untouched):
             return evidence
-    except (ValueError, TypeError, RuntimeError, AttributeError, NotImplementedError):
+    except (ValueError, TypeError, RuntimeError, AttributeError, NotImplementedError, SiteHeardTwice):
         pass  # a family that never moved to the attention interface refuses in its own way
     module.set_attn_implementation(before)
     return None
+
+
+def _hears_all(module: nn.Module, evidence: Evidence) -> bool:
+    """Whether our attention ran, and in both stacks where there are two (LongT5's encoder has one of its own)."""
+    lengths = {one.attention.query.shape[2] for one in evidence.heard if one.attention is not None}
+    return bool(lengths) and (not _is_encoder_decoder(module) or lengths >= {SOURCE_LENGTH, TARGET_LENGTH})
 
 
 def _weights_only_evidence(
@@ -183,8 +189,10 @@ def _keeps_attention(one: Heard, evidence: Evidence) -> bool:
 
 def _probe_inputs(module: nn.Module, accepts: frozenset[str]) -> dict[str, Tensor]:
     config = getattr(module, "config", None)
-    special = {getattr(config, f"{kind}_token_id", None) for kind in ("pad", "bos", "eos", "decoder_start")}
-    avoid = {token for token in special if isinstance(token, int)}
+    special = [getattr(config, f"{kind}_token_id", None) for kind in ("pad", "bos", "eos", "decoder_start")]
+    # Llama 3 and GLM end a text with any of several tokens.
+    listed = [token for value in special for token in (value if isinstance(value, list | tuple) else [value])]
+    avoid = {token for token in listed if isinstance(token, int)}
     ids = probe_ids(vocabulary_size(module), SOURCE_LENGTH, avoid)
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if _is_encoder_decoder(module):

@@ -81,6 +81,14 @@ stt.nextFrame = () => new Promise((done) => {
   requestAnimationFrame(() => { clearTimeout(timer); setTimeout(done); });
 });
 
+// Figures of one answer are drawn one per frame: the first is seen while the others wait.
+let sttTurn = null;
+stt.inTurn = (draw) => {
+  const turn = (sttTurn ? sttTurn.then(draw) : Promise.resolve(draw())).then(stt.nextFrame);
+  sttTurn = turn;
+  turn.then(() => { if (sttTurn === turn) sttTurn = null; });
+};
+
 // ---- the address bar holds the state of the page, and the language link carries it over --------------------------
 stt.remember = (query) => {
   const theme = new URLSearchParams(location.search).get("__theme");

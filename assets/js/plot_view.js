@@ -140,10 +140,12 @@ stt.plotView = (element, trigger, props, watch) => {
   }
   async function takeOver() {
     try { Plotly = await stt.plotly(); } catch (error) { console.error(error); return; } // the first picture stays
-    // One figure after the other, so that the page answers in between.
-    stt.turns = (stt.turns || Promise.resolve()).then(stt.nextFrame).then(() => host.isConnected && drawLive());
+    stt.inTurn(() => host.isConnected && drawLive());
   }
-  function draw() { if (plot._fullLayout) drawLive(); else { paintFirst(); if (Plotly) drawLive(); } }
+  function draw() {
+    if (!plot._fullLayout) paintFirst();
+    if (Plotly) stt.inTurn(() => host.isConnected && drawLive());
+  }
   function update() {
     if (props.value === text) return;
     text = props.value;

@@ -42,11 +42,11 @@ class Visitor:
 
 
 @contextlib.contextmanager
-def running(build: Callable[[str], gr.Blocks]) -> Iterator[str]:
+def running(build: Callable[[str], gr.Blocks], log_level: str = "error") -> Iterator[str]:
     """The address of a server of these pages, on a free port, until the end of the block."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(server.make_app(build), log_level="error", ws="none", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(server.make_app(build), log_level=log_level, ws="none", timeout_graceful_shutdown=1)
     served = uvicorn.Server(config)
     thread = threading.Thread(target=served.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -164,8 +166,10 @@ def test_the_table_tells_the_same_weights(ran: tuple[ExplorePage, Trace]) -> Non
     page.click_head(1, 1)
     page.shows(trace, "decoder.1.self", 1, page.link().cell)
     page.until(
-        lambda: float(rows.nth(7).locator("td").nth(3).inner_text())
-        == pytest.approx(trace.weights("decoder.1.self", 1)[7, 3], abs=6e-4),
+        lambda: (
+            float(rows.nth(7).locator("td").nth(3).inner_text())
+            == pytest.approx(trace.weights("decoder.1.self", 1)[7, 3], abs=6e-4)
+        ),
         "the table follows another head",
     )
     page.page.click("#head-table-box button")
@@ -179,6 +183,31 @@ def test_another_sentence_is_seen_by_the_chosen_head(ran: tuple[ExplorePage, Tra
     page.until(lambda: page.link().text == "tac", "another text in the address")
     other = page.trace("tac")
     page.shows(other, "decoder.1.self", 3, (3, int(other.weights("decoder.1.self", 3)[3].argmax())))
+
+
+def test_what_is_typed_during_a_run_runs_next(
+    ran: tuple[ExplorePage, Trace], site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, _ = ran
+    real, started = site.engine.trace, threading.Event()
+
+    def slow(name: str, text: str, target: str | None = None) -> Trace:
+        if text == "slow":
+            started.set()
+            time.sleep(0.7)
+        return real(name, text, target)
+
+    monkeypatch.setattr(site.engine, "trace", slow)
+    page.type("slow")
+    page.until(started.is_set, "the slow run has started")
+    page.type("quick")
+    page.until(lambda: page.link().text == "quick", "the second text has run")
+    monkeypatch.undo()
+    page.shows_run(page.trace("quick"))
+    page.page.focus("#model input")
+    page.page.focus("#text textarea")
+    page.click_cell(3, 1)
+    page.shows(page.trace("quick"), "decoder.2.self", 0, (3, 1))
 
 
 def test_fast_clicks_end_at_the_last_one(ran: tuple[ExplorePage, Trace]) -> None:

@@ -40,7 +40,7 @@ _GPT_NEO = {
     "attention_types": [[["global", "local"], 1]],
 }  # fmt: skip
 CONFIGS = LISTED | {
-    "gpt_neox": {key: value for key, value in _BERT.items()},
+    "gpt_neox": _BERT,
     "gptj": {"n_embd": 28, "n_layer": 3, "n_head": 7, "rotary_dim": 4, "vocab_size": 53},
     "mistral": _LLAMA | {"sliding_window": 3},
     "qwen2": _LLAMA,
@@ -68,20 +68,25 @@ CONFIGS = LISTED | {
     "starcoder2": _LLAMA,
     "stablelm": _LLAMA,
     "deepseek_v3": _DEEPSEEK,
+    "glm": _LLAMA | {"head_dim": 4, "pad_token_id": 0, "eos_token_id": [7, 50]},
+    "nemotron": _LLAMA,
+    "gpt_bigcode": {"n_embd": 28, "n_layer": 2, "n_head": 7, "vocab_size": 53},  # multi-query
     "gpt_neo": _GPT_NEO,
     "falcon": {"hidden_size": 28, "num_hidden_layers": 2, "num_attention_heads": 7, "vocab_size": 53},
     "mpt": {"d_model": 32, "n_layers": 2, "n_heads": 8, "vocab_size": 53},
+    "diffllama": _LLAMA,
     "deberta": _BERT,
     "deberta-v2": _BERT | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
 }  # fmt: skip
-WEIGHTS_ONLY = {"bloom", "gpt_neo", "falcon", "mpt", "deberta", "deberta-v2"}
+WEIGHTS_ONLY = {"bloom", "gpt_neo", "falcon", "mpt", "deberta", "deberta-v2", "diffllama"}
 MASKED_LM = {
     "bert", "roberta", "distilbert", "albert", "electra", "modernbert", "xlm-roberta", "deberta", "deberta-v2",
 }  # fmt: skip
 SEQ2SEQ = {"t5", "mt5", "bart", "marian"}
 SINKS = {"gpt_oss"}  # rows over real keys sum to less than 1
 
-SOURCES, TARGETS = [[5, 7, 9, 7, 3, 11, 2], [4, 6, 8]], [[5, 6, 7, 8], [9, 6, 9, 3]]  # two unequal lengths; tokens repeat
+SOURCES = [[5, 7, 9, 7, 3, 11, 2], [4, 6, 8]]  # two unequal lengths, one with a repeated token
+TARGETS = [[5, 6, 7, 8], [9, 6, 9, 3]]
 
 
 def build(name: str, attention: str | None = None, **changes: Any) -> Any:
@@ -90,7 +95,7 @@ def build(name: str, attention: str | None = None, **changes: Any) -> Any:
         torch.manual_seed(0)
         config = AutoConfig.for_model(name, **deepcopy(CONFIGS.get(name, {}) | changes))
         kind = AutoModelForMaskedLM if name in MASKED_LM else AutoModelForCausalLM
-        kind = AutoModelForSeq2SeqLM if name in SEQ2SEQ else kind
+        kind = AutoModelForSeq2SeqLM if name in SEQ2SEQ or name == "longt5" else kind
         model = kind.from_config(config, **({} if attention is None else {"attn_implementation": attention}))
     return scramble(model)
 

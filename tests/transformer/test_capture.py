@@ -1,5 +1,7 @@
 """capture.py: copies, not views; each place heard once; hooks installed once and silent when nobody listens."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import torch
@@ -50,12 +52,13 @@ def test_check_numbers_by_hand():
 
 def test_a_later_add_in_place_does_not_reach_the_recording():
     layer = nn.Identity()
-    recorder = Recorder(Plan(inputs={(layer, 0): "decoder.0.resid.before"}, outputs={(layer, 0): "decoder.0.resid.after"}))
+    before, after = "decoder.0.resid.before", "decoder.0.resid.after"
+    recorder = Recorder(Plan(inputs={(layer, 0): before}, outputs={(layer, 0): after}))
     install_hooks(recorder.plan)
     x = torch.ones(1, 2, 3)
     with listening(recorder):
         layer(x).add_(1)
-    assert (recorder.arrays["decoder.0.resid.before"] == 1).all() and (recorder.arrays["decoder.0.resid.after"] == 1).all()
+    assert (recorder.arrays[before] == 1).all() and (recorder.arrays[after] == 1).all()
 
 
 # --- each place once -------------------------------------------------------------------------------------------------
@@ -103,7 +106,8 @@ def test_who_is_not_planned_is_not_heard():
     ("site", "kind"),
     [
         ("decoder.embed.token", "embedding"), ("encoder.embed.norm.output_check", "embedding"),
-        ("decoder.head.input", "logits"), ("decoder.0.resid.before", "stream"), ("decoder.3.norm1.output_check", "stream"),
+        ("decoder.head.input", "logits"), ("decoder.0.resid.before", "stream"),
+        ("decoder.3.norm1.output_check", "stream"),
     ],
 )  # fmt: skip
 def test_which_part_of_a_recording_a_site_belongs_to(site, kind):
@@ -122,6 +126,9 @@ def test_wrapping_twice_installs_hooks_once():
     assert hooks(module) == installed > 0 and first.fingerprint != second.fingerprint
     one, other = run(first, ids=SOURCES[0]), run(second, ids=SOURCES[0])
     assert all(np.array_equal(one.arrays[site], other.arrays[site]) for site in one.arrays)
+    copied = deepcopy(module)  # hooks are copied along
+    wrap(copied)
+    assert hooks(copied) == installed
 
 
 def test_the_probe_leaves_no_hooks_of_its_own():

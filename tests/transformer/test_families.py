@@ -78,7 +78,8 @@ def test_rows_sum_to_one_and_forbidden_cells_are_zero(family, side):
             weights = trace[f"{site}.weights"]
             sums = weights.sum(-1)
             if family.name in SINKS:
-                assert (sums < 1).all() and (sums > 0).any(-1).all()  # padding that looks at nothing leaves all to the sink
+                # Padding that looks at nothing leaves all to the sink.
+                assert (sums < 1).all() and (sums > 0).any(-1).all()
             else:
                 assert np.abs(sums - 1).max() <= 1e-6
             if f"{site}.allowed" in trace.sites:
@@ -181,6 +182,17 @@ def test_a_sliding_window_is_in_the_mask():
 def test_a_model_without_attention_is_refused():
     with pytest.raises(NoAttentionSeen, match="Mamba"):
         wrap(build("mamba", hidden_size=24, num_hidden_layers=2, vocab_size=53))
+
+
+def test_an_encoder_that_keeps_its_attention_to_itself_is_not_left_out():
+    """LongT5's decoder lets our attention in, its encoder does not: half a model would be a false one."""
+    with pytest.raises(NoAttentionSeen, match="LongT5"):
+        wrap(build("longt5", **LISTED["t5"]))
+
+
+def test_a_module_that_attends_twice_in_one_call_is_not_shown_by_half():
+    """DiffLlama calls the attention twice per layer; its own weights are used instead."""
+    assert family_of("diffllama").model.weights_only
 
 
 def test_a_model_that_reads_no_text_is_refused():

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from tests.transformer.families import SOURCES, build, family
-from transformer import graft, wrap
+from transformer import graft, run, wrap
 from transformer.graft import grafted_attention, split_mask
+from transformer.replay import replay
 
 LOWEST = torch.finfo(torch.float32).min
 
@@ -40,9 +42,22 @@ def test_a_cached_continuation_equals_the_whole_pass():
         whole = model(ids).logits
         first = model(ids[:, :4], use_cache=True)
         rest = [first.logits]
-        for place in range(4, 7):
-            rest.append(model(ids[:, place : place + 1], cache=first.cache, use_cache=True).logits)
+        rest += [model(one, cache=first.cache, use_cache=True).logits for one in ids[:, 4:].split(1, dim=1)]
     torch.testing.assert_close(torch.cat(rest, 1), whole, atol=1e-5, rtol=1e-5)
+
+
+def test_a_soft_cap_that_bites_is_obeyed():
+    """Gemma 2's cap of 50 does nothing to small scores; a cap of 0.5 does."""
+    capped, loose = ({"attn_logit_softcapping": cap} for cap in (0.5, 50.0))
+    eager = build("gemma2", "eager", **capped)
+    with torch.no_grad():
+        theirs = eager(torch.tensor(SOURCES[:1]), output_attentions=True)
+        other = build("gemma2", "eager", **loose)(torch.tensor(SOURCES[:1])).logits
+    trace = run(wrap(build("gemma2", **capped)), ids=SOURCES[0])
+    assert not trace.lacks and trace.attention["decoder.1.self"].softcap == 0.5
+    for layer, maps in enumerate(theirs.attentions):
+        np.testing.assert_allclose(trace[f"decoder.{layer}.self.weights"], maps[0], atol=1e-6)
+    assert (theirs.logits - other).abs().max() > 1e-2 and all(seal.holds for seal in replay(trace))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "gemma2", "bert"])
@@ -88,7 +103,7 @@ def test_the_lowest_number_of_each_kind_forbids(dtype):
     assert allowed.tolist() == [True, False, True] and bias.tolist() == [0, 0, -3]
 
 
-@given(st.lists(st.one_of(st.floats(-50, 50, width=32), st.just(-float("inf")), st.just(LOWEST)), min_size=1, max_size=9))
+@given(st.lists(st.floats(-50, 50, width=32) | st.sampled_from([-torch.inf, LOWEST]), min_size=1, max_size=9))
 def test_allowed_and_bias_together_say_what_the_mask_said(values):
     mask = torch.tensor(values)
     allowed, bias = split_mask(mask)

@@ -13,7 +13,6 @@ from transformer.listening import current_listener, listening
 def test_nobody_listens_by_default_and_after_an_error():
     assert current_listener() is None
     with pytest.raises(ZeroDivisionError), listening("ear"):
-        assert current_listener() == "ear"
         raise ZeroDivisionError
     assert current_listener() is None
 

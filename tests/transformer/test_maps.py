@@ -25,7 +25,7 @@ def test_softmax_with_a_sink_by_hand():
     np.testing.assert_allclose(softmax(np.array([[1000.0]]), 1000.0), [[0.5]])
 
 
-@given(st.lists(st.lists(st.one_of(st.floats(-1e4, 1e4), st.just(-INF)), min_size=3, max_size=3), min_size=1, max_size=5))
+@given(st.lists(st.lists(st.floats(-1e4, 1e4) | st.just(-INF), min_size=3, max_size=3), min_size=1, max_size=5))
 def test_laws_of_softmax(rows):
     masked = np.array(rows)
     weights, with_sink = softmax(masked), softmax(masked, 0.5)
@@ -38,13 +38,15 @@ def test_laws_of_softmax(rows):
 
 @given(
     st.sampled_from([(1, 1), (2, 1), (6, 2), (5, 5)]), st.integers(1, 7), st.integers(1, 7), st.integers(0, 999),
-    st.sampled_from([None, 2.0]), st.booleans(), st.booleans(), st.sampled_from(["none", "causal", "shared", "per head"]),
+    st.sampled_from([None, 2.0]), st.booleans(), st.booleans(),
+    st.sampled_from(["none", "causal", "shared", "per head"]),
 )  # fmt: skip
 def test_numpy_equals_the_kernel(heads, n_query, n_key, seed, softcap, with_sinks, with_bias, mask):
     n_heads, kv_heads = heads
     n_key = n_query if mask == "causal" else n_key
     random = torch.Generator().manual_seed(seed)
-    q, k, v = (torch.randn(1, count, size, 3, generator=random) for count, size in ((n_heads, n_query), (kv_heads, n_key), (kv_heads, n_key)))
+    shapes = ((n_heads, n_query), (kv_heads, n_key), (kv_heads, n_key))
+    q, k, v = (torch.randn(1, *shape, 3, generator=random) for shape in shapes)
     bias = torch.randn(1, n_heads, n_query, n_key, generator=random) if with_bias else None
     sinks = torch.randn(n_heads, generator=random) if with_sinks else None
     wide = n_heads if mask == "per head" else 1

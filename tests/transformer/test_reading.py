@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.transformer.families import SOURCES, TARGETS, build, family
+from tests.transformer.families import LISTED, SOURCES, TARGETS, build, family
 from transformer import run, wrap
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
@@ -64,7 +64,7 @@ STRUCTURES = {
 @pytest.mark.parametrize("name", list(STRUCTURES))
 def test_boxes_of_a_family(name):
     structure = family(name).model.structure
-    found = [(stack.name, words(stack.before), words(stack.blocks[0]), words(stack.after)) for stack in structure.stacks]
+    found = [(one.name, words(one.before), words(one.blocks[0]), words(one.after)) for one in structure.stacks]
     assert found == STRUCTURES[name]
     assert all(words(block) == words(stack.blocks[0]) for stack in structure.stacks for block in stack.blocks)
 
@@ -87,9 +87,10 @@ def test_our_own_model(tiny, scramble, changes, block, after):
 
 
 def box(model: LoadedModel, name: str) -> Box:
-    blocks = [block for stack in model.structure.stacks for part in (stack.before, *stack.blocks, stack.after) for block in part]
-    inner = [one for block in blocks for branch in block.label_values.get("branches", ()) for one in branch]
-    return next(one for one in [*blocks, *inner] if one.name == name)
+    parts = [part for stack in model.structure.stacks for part in (stack.before, *stack.blocks, stack.after)]
+    boxes = [one for part in parts for one in part]
+    inner = [one for box in boxes for branch in box.label_values.get("branches", ()) for one in branch]
+    return next(one for one in [*boxes, *inner] if one.name == name)
 
 
 def test_facts_on_the_boxes():
@@ -127,13 +128,17 @@ def test_sums_are_named():
     assert set(bert["encoder.embed.sum"]) == {f"encoder.embed.{kind}" for kind in ("token", "position", "segment")}
     assert bert["encoder.1.norm2.input"] == ("encoder.1.norm1.output", "encoder.1.ffn.output")
     gptj = family("gptj").model.plan.sums
-    assert set(gptj["decoder.0.resid.after"]) == {f"decoder.0.{part}" for part in ("resid.before", "self.output", "ffn.output")}
+    parts = ("resid.before", "self.output", "ffn.output")
+    assert set(gptj["decoder.0.resid.after"]) == {f"decoder.0.{part}" for part in parts}
 
 
 @pytest.mark.parametrize(
     ("name", "same_as"),
-    [("gpt2", "norm2.input"), ("gemma2", "norm3.input"), ("olmo2", "ffn.input"), ("bert", "norm1.output"), ("t5", "norm3.input")],
-)
+    [
+        ("gpt2", "norm2.input"), ("gemma2", "norm3.input"), ("olmo2", "ffn.input"), ("bert", "norm1.output"),
+        ("t5", "norm3.input"),
+    ],
+)  # fmt: skip
 def test_the_stream_between_attention_and_feed_forward(name, same_as):
     model = family(name).model
     trace = run(model, ids=SOURCES[0], **({"target_ids": TARGETS[0]} if name == "t5" else {}))
@@ -172,6 +177,15 @@ def test_a_multiplier_in_the_residual_is_not_drawn_as_a_plain_sum():
     assert trace["decoder.1.resid.after"].shape == (7, 24)
 
 
+def test_blocks_without_attention_are_not_left_out_in_silence():
+    """LFM2 has convolutions where others have attention: two of these three blocks could not be drawn."""
+    model = wrap(build("lfm2", **LISTED["llama"], layer_types=["conv", "full_attention", "conv"]))
+    (stack,) = model.structure.stacks
+    assert [words(block) for block in stack.blocks] == ["attention"] and not stack.before and not stack.after
+    trace = run(model, ids=SOURCES[0])
+    assert trace.lacks["decoder.resid"] == "lack.no_blocks" and trace["decoder.0.self.weights"].shape == (6, 7, 7)
+
+
 def test_a_feed_forward_of_an_unknown_kind_has_no_formula():
     model = family("mixtral").model
     assert model.plan.lacks["decoder.0.ffn"] == "lack.formula_unknown"
@@ -194,6 +208,7 @@ def test_a_norm_of_an_unknown_kind_has_no_formula(tiny, scramble):
 
 def test_a_stack_without_blocks_says_so():
     """An attention that no numbered module holds: its box is drawn, no stream is claimed."""
+
     class Bare(nn.Module):
         def __init__(self) -> None:
             super().__init__()

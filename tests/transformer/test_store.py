@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier, Event
+from time import sleep
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ def test_thirty_who_ask_at_once_cost_one_pass(trace):
 
     def make() -> Trace:
         made.append(1)
+        sleep(0.1)  # long enough for the others to come
         return trace
 
     def ask(_: int) -> Trace:

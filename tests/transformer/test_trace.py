@@ -214,7 +214,7 @@ def test_laws_of_attention(name, ids, data):
 @given(st.sampled_from(["gpt2", "bert", "gemma2", "gptj", "t5", "olmo2", "deepseek_v3"]))
 def test_what_was_added_adds_up_to_the_residual_stream(name):
     trace = trace_of(name)
-    after = [site for site in trace.sums if site.endswith("resid.after") or site.endswith("norm1.input")]
+    after = [site for site in trace.sums if site.endswith(("resid.after", "norm1.input"))]
     assert after
     for site, terms in trace.sums.items():
         total = sum(trace[term].astype(np.float64) for term in terms)

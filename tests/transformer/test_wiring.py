@@ -41,10 +41,10 @@ def test_a_sum_with_a_factor_is_not_explained(seed, factor):
 
 
 def test_a_small_term_counts_as_much_as_a_large_one():
-    """A stream in the thousands hides a contribution of 1e-2 only from those who measure against the largest value."""
+    """A stream in the thousands hides a contribution of 2e-3 only from those who measure against the largest value."""
     large, small, *_ = terms(2)
     large.value *= 1000.0
-    small.value *= 1e-2
+    small.value *= 2e-3
     assert len(explain(large.value + small.value, [large, small])) == 2
     assert [term.site for term in explain(large.value, [large, small])] == ["t0"]
 
@@ -58,8 +58,8 @@ def test_nothing_explains_more_than_three_terms_or_another_shape():
 @pytest.mark.parametrize(
     ("name", "block"),
     [
-        ("model.layers.3.mlp.2", "model.layers.3"), ("transformer.h.11", "transformer.h.11"), ("attention", "attention"),
-        ("encoder.layer_groups.0.layers.0", "encoder.layer_groups.0"), ("", ""),
+        ("model.layers.3.mlp.2", "model.layers.3"), ("transformer.h.11", "transformer.h.11"),
+        ("encoder.layer_groups.0.layers.0", "encoder.layer_groups.0"), ("attention", "attention"), ("", ""),
     ],
 )  # fmt: skip
 def test_the_block_that_holds_a_module(name, block):

@@ -1,6 +1,8 @@
 """wrapped.py: wrapping changes nothing but what is seen; twins, copies and odd models."""
 
+import gc
 import math
+import weakref
 from copy import deepcopy
 
 import numpy as np
@@ -179,6 +181,17 @@ def test_weights_of_an_answer_in_the_order_in_which_they_ran():
 
     assert [float(one.flatten()[0]) for one in own_weights(Answer())] == [0, 1, 2, 3, 4, 5]
     assert own_weights(object()) == []
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5", "bloom", "albert"])
+def test_a_model_that_nobody_uses_any_more_is_given_back(name):
+    """Neither hooks nor what was read off a model keep it in memory."""
+    model = wrap(build(name))
+    run(model, ids=SOURCES[0], **({"target_ids": [5, 6]} if name == "t5" else {}))
+    module = weakref.ref(model.module)
+    del model
+    gc.collect()
+    assert module() is None
 
 
 def test_a_loaded_model_is_frozen():

@@ -44,6 +44,7 @@ class Explore:
 
     def __init__(self, language: str, engine: Engine) -> None:
         self.language, self.engine = language, engine
+        self._waiting: dict[str | None, tuple[str, str, str]] = {}  # visitor -> what runs for them now
         first = examples()[0].text
         self.start = self._run(engine.model, first, None, view_on(first, engine.model))
         with gr.Blocks(title=self.say("title"), analytics_enabled=False) as self.blocks:
@@ -133,19 +134,11 @@ class Explore:
 
     def _wire(self) -> None:
         texts = [self.model, self.text, self.target]
-        gr.on(
-            [self.run.click, self.text.submit, self.target.submit, self.model.input],
-            self.on_run, [*texts, self.state], self._all(), show_progress="hidden",
-            concurrency_id=COMPUTING, api_visibility="private", trigger_mode="always_last",
-        )  # fmt: skip
-        self.examples.pick(
-            self.on_example, [self.model, self.state], self._all(), show_progress="hidden",
-            concurrency_id=COMPUTING, api_visibility="private",
-        )  # fmt: skip
-        self.blocks.load(
-            self.on_link, [self.state], self._all(), show_progress="hidden",
-            concurrency_id=COMPUTING, api_visibility="private",
-        )  # fmt: skip
+        slow = {"show_progress": "hidden", "concurrency_id": COMPUTING, "api_visibility": "private"}
+        entered = [self.run.click, self.text.submit, self.target.submit, self.model.input]
+        gr.on(entered, self.on_run, [*texts, self.state], self._all(), trigger_mode="always_last", **slow)
+        self.examples.pick(self.on_example, [self.model, self.state], self._all(), **slow)
+        self.blocks.load(self.on_link, [self.state], self._all(), **slow)
         quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
         for view, handler in (
             (self.mosaic, self.on_mosaic), (self.head_map, self.on_cell), (self.head_lines, self.on_line),
@@ -154,10 +147,7 @@ class Explore:
             view.pick(handler, [self.state], self._of_cell(), trigger_mode="multiple", **quick)
         for control in (self.layer, self.head):
             control.input(self.on_chooser, [self.layer, self.head, self.state], self._of_cell(), **quick)
-        self.seal.pick(
-            self.on_seal, [self.state], [self.seal], show_progress="hidden",
-            concurrency_id=COMPUTING, api_visibility="private",
-        )  # fmt: skip
+        self.seal.pick(self.on_seal, [self.state], [self.seal], **slow)
         self.exact.click(self.on_exact, [self.state], self._of_cell(), **quick)
         self.table_box.expand(self.on_table, [self.state], [self.state, self.table], **quick)
         self.table_box.collapse(lambda before: replace(before, table=False), [self.state], [self.state], **quick)
@@ -185,9 +175,25 @@ class Explore:
     def _panels(self, trace: Trace, chosen: Selection) -> Panels:
         return Panels(self.engine, trace, chosen, self.language)
 
-    def on_run(self, model: str, text: str, target: str, before: Selection) -> Iterator[Updates]:
-        """Run what stands in the boxes. A view kept from the last run stays where the new run has it too."""
-        yield from self._running(model, text, target, view_on(text, model), before)
+    def on_run(
+        self, model: str, text: str, target: str, before: Selection, request: gr.Request | None = None
+    ) -> Iterator[Updates]:
+        """Run what stands in the boxes.
+
+        The model box tells a choice twice, when it is made and when it is left: what is shown already stays as it is,
+        and what this visitor is waiting for already is not started again.
+        """
+        visitor, asked = getattr(request, "session_hash", None), (model, text, target)
+        shown = (before.model, before.text, before.target or "")
+        if asked == shown or (visitor is not None and self._waiting.get(visitor) == asked):
+            yield {self.notice: ""} if asked == shown else self._nothing()
+            return
+        self._waiting[visitor] = asked
+        try:
+            yield from self._running(model, text, target, view_on(text, model), before)
+        finally:
+            if self._waiting.get(visitor) == asked:
+                del self._waiting[visitor]
 
     def on_example(self, model: str, before: Selection, event: gr.EventData) -> Iterator[Updates]:
         number = whole_of(event, "example")
@@ -219,6 +225,7 @@ class Explore:
                 yield {self.notice: _line("stt-note", self.say("loading", model=model))}
             if self.engine.load(model).encoder_decoder and not target:
                 target = examples()[0].text
+                yield {self.target: target}
             if view == View() and model == before.model:
                 view = View(layer=before.attention, head=before.head)
             if len(text) > LONG_TEXT:
@@ -234,14 +241,14 @@ class Explore:
         yield self._updates_of_run(panels)
 
     def _updates_of_run(self, panels: Panels) -> Updates:
-        chosen = panels.selection
         return {
             **self._updates_of_head(panels),
             self.mosaic: panels.mosaic(),
             self.mosaic_title: panels.mosaic_title(),
             self.status: panels.status(),
-            self.model: gr.update(value=chosen.model, choices=self._model_choices()),
-            self.target: gr.update(value=chosen.target or "", visible=len(panels.trace.encodings) > 1),
+            # Not what stands in the boxes: a visitor may have changed that meanwhile, and it runs next.
+            self.model: gr.update(choices=self._model_choices()),
+            self.target: gr.update(visible=len(panels.trace.encodings) > 1),
         }
 
     # --- a look (fast: another head or cell of the same run) ---------------------------------------------------------

@@ -6,6 +6,7 @@ A panel whose input the run has not says so, and why.
 import unicodedata
 from collections.abc import Iterator
 from html import escape
+from weakref import WeakKeyDictionary
 
 import plotly.graph_objects as go
 
@@ -20,6 +21,7 @@ from viz.pages.selection import Selection, is_long, site_of, view_of, window
 
 SHOWN_NEXT = 10  # tokens
 SEALS_AT_ONCE = 40  # between two reports of a whole recomputation
+_NEXT_SEALS: WeakKeyDictionary[Trace, dict[int, replay.Seal]] = WeakKeyDictionary()  # by position
 
 
 class Panels:
@@ -231,7 +233,7 @@ class Panels:
         """The chosen head, and what comes next, recomputed in NumPy; and the offer to recompute everything."""
         lines = [self._seal_line("seal.head", replay.seal(self.trace, self.site, self.selection.head))]
         if self._knows_head:
-            lines.append(self._seal_line("seal.next", replay.seal_probabilities(self.trace, self.position)))
+            lines.append(self._seal_line("seal.next", self._next_seal()))
         offer = f'<button type="button" class="stt-copy" data-seal="all">{self.html("seal.all")}</button>'
         return "".join(lines) + offer
 
@@ -246,6 +248,13 @@ class Panels:
         whole = replay.Seal(worst.site, worst.difference, sum(one.compared for one in found))
         place = escape(self.say("seal.where", count=len(found), site=worst.site))
         yield self._seal_line("seal.whole", whole) + f'<p class="stt-note">{place}</p>'
+
+    def _next_seal(self) -> replay.Seal:
+        """The logits of the whole vocabulary again: once per position, not with every head that is looked at."""
+        known = _NEXT_SEALS.setdefault(self.trace, {})
+        if self.position not in known:
+            known[self.position] = replay.seal_probabilities(self.trace, self.position)
+        return known[self.position]
 
     def _seal_line(self, words: str, seal: replay.Seal) -> str:
         return figures.seal_line(self.say(words), seal, self.language)

@@ -88,6 +88,17 @@ def test_a_sentence_that_was_run_costs_no_second_pass(page: Explore, engine: Eng
     assert engine.store.passes == passes
 
 
+def test_boxes_keep_what_was_typed_meanwhile(page: Explore) -> None:
+    updates = _last(page.on_run("untrained", "meanwhile", "", page.start.selection))
+    assert page.text not in updates
+    assert all("value" not in updates[box] for box in (page.model, page.target))
+
+
+def test_the_same_again_leaves_the_view(page: Explore) -> None:
+    shown = _last(page.on_run("untrained", TEXT, "", page.start.selection))[page.state]
+    assert list(page.on_run("untrained", TEXT, "", shown)) == [{page.notice: ""}]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_cannot_run_is_one_sentence_in_the_language_of_the_page(engine: Engine, language: str) -> None:
     page = Explore(language, engine)
@@ -121,8 +132,8 @@ def test_blank_text_is_tokens_or_a_sentence(page: Explore) -> None:
 
 
 def test_the_second_text_appears_where_a_model_reads_two(families: Explore) -> None:
-    updates = _last(families.on_run("t5", TEXT, "", families.start.selection))
-    assert updates[families.target]["visible"] and updates[families.state].target == updates[families.target]["value"]
+    asked, updates = list(families.on_run("t5", TEXT, "", families.start.selection))
+    assert updates[families.target]["visible"] and updates[families.state].target == asked[families.target]
     mine = _last(families.on_run("t5", TEXT, "a tac", families.start.selection))
     assert mine[families.state].target == "a tac"
     back = _last(families.on_run("grouped", TEXT, "a tac", mine[families.state]))
@@ -143,7 +154,7 @@ def test_every_head_token_and_box_of_every_family_can_be_clicked(families: Explo
             assert families.on_line(boxed[families.state], event)[families.state].attention == number
         last = len(trace.tokens(site, "query")) - 1
         assert families.on_token(boxed[families.state], _event(token=str(last)))[families.state].query == last
-        assert families.on_table(boxed[families.state]).startswith("<div")
+        assert families.on_table(boxed[families.state])[families.table].startswith("<div")
 
 
 def test_a_link_says_what_is_run_and_shown(page: Explore) -> None:
