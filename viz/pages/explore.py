@@ -190,7 +190,10 @@ class Explore:
             return
         self._waiting[visitor] = asked
         try:
-            yield from self._running(model, text, target, view_on(text, model), before)
+            for updates in self._running(model, text, target, view_on(text, model), before):
+                if self._waiting.get(visitor) != asked:
+                    return  # a newer question came meanwhile; its answer must not be overwritten by this one
+                yield updates
         finally:
             if self._waiting.get(visitor) == asked:
                 del self._waiting[visitor]
