@@ -109,4 +109,3 @@ class Engine:
             while len(self._pictures) > 32:
                 self._pictures.pop(next(iter(self._pictures)))
         return found
-

@@ -157,7 +157,7 @@ class Trace:
         return self.encodings[self.stack_along(site, axis)]
 
     def stack_along(self, site: str, axis: str) -> str:
-        """"encoder" or "decoder": whose tokens lie along "query" or "key"."""
+        """ "encoder" or "decoder": whose tokens lie along "query" or "key"."""
         if axis not in ("query", "key"):
             raise NoSuchSite(site=axis, sites="query, key")
         return "encoder" if axis == "key" and ".cross" in site else site.split(".")[0]

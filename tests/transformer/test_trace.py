@@ -13,6 +13,7 @@ from transformer import run
 from transformer.errors import BadTrace, NoSuchSite
 from transformer.maps import Attention
 from transformer.parts import LinearPart
+from transformer.replay import replay
 from transformer.structure import Structure
 from transformer.tokenizer import Encoding
 from transformer.trace import AXES, TopLogits, Trace, check_axes
@@ -209,6 +210,15 @@ def test_laws_of_attention(name, ids, data):
         np.testing.assert_allclose(weights @ v, trace[f"{site}.context"], atol=1e-5)
         merged = trace[f"{site}.context"].transpose(1, 0, 2).reshape(len(weights[0]), -1)
         assert np.array_equal(merged, trace[f"{site}.merged"])
+
+
+def test_a_long_text_is_looked_at_some_rows_at_a_time_and_gives_the_same():
+    trace = run(family("gpt2").model, ids=[3 + 7 * n % 50 for n in range(523)])
+    site, v = "decoder.2.self", trace["decoder.2.self.v"]
+    context = trace.context(site, 4)
+    np.testing.assert_allclose(trace.weights(site, 4) @ v[4], context, atol=1e-5)
+    assert np.array_equal(trace.context(site, 4, slice(250, 520)), context[250:520])
+    assert all(seal.holds for seal in replay(trace))
 
 
 @given(st.sampled_from(["gpt2", "bert", "gemma2", "gptj", "t5", "olmo2", "deepseek_v3"]))
