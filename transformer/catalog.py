@@ -1,10 +1,13 @@
 """What a visitor can choose: a catalog name, a local folder, or a hub id, and how it becomes a `LoadedModel`."""
 
+import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 
 from transformer import packs
+from transformer.errors import SeeThroughError
 from transformer.wrapped import LoadedModel, wrap
 
 
@@ -38,7 +41,8 @@ def _untrained() -> LoadedModel:
 
 
 _MADE_HERE: dict[str, Callable[[], LoadedModel]] = {"untrained": _untrained}
-_loaded: dict[str, LoadedModel] = {}
+MOST_TYPED = 2  # models in memory beside the catalog's own; whoever types a third name lets the oldest go
+_loaded: OrderedDict[str, LoadedModel] = OrderedDict()
 _locks: dict[str, Lock] = {}
 _guard = Lock()
 
@@ -60,23 +64,55 @@ def load_model(name: str, *, limit_mb: int | None = None, folders_allowed: bool 
     `limit_mb`: refuse models that need more memory. `folders_allowed=False`: a page that serves others must not let a
     visitor name folders of this computer. Raises the ModelError and PackError of `errors.py`.
     """
+    name = canonical(name, folders_allowed)
     with _guard:
         lock = _locks.setdefault(name, Lock())
     with lock:
-        if name not in _loaded:
-            _loaded[name] = _load(name, limit_mb, folders_allowed)
-        return _loaded[name]
+        try:
+            found = _loaded.get(name) or _load(name, limit_mb, folders_allowed)
+        except SeeThroughError:
+            _locks.pop(name, None)
+            raise
+        with _guard:
+            _loaded[name] = found
+            _loaded.move_to_end(name)
+            typed = [one for one in _loaded if one not in _own_names()]
+            for oldest in typed[:-MOST_TYPED]:
+                del _loaded[oldest], _locks[oldest]
+    return found
 
 
-def is_loaded(name: str) -> bool:
-    return name in _loaded
+def canonical(name: str, folders_allowed: bool = True) -> str:
+    """One name for each model: the real path of a folder, the plain id of a hub address. Raises UnknownModel."""
+    if name in _own_names():
+        return name
+    from transformer import hub, pretrained
+
+    folder = pretrained.local_folder(name, folders_allowed)
+    return hub.hub_id(name) if folder is None else str(folder.resolve())
+
+
+def _own_names() -> set[str]:
+    return {*packs.PACKS, *_MADE_HERE}
+
+
+def is_loaded(name: str, folders_allowed: bool = True) -> bool:
+    return canonical(name, folders_allowed) in _loaded
+
+
+def is_here(name: str, folders_allowed: bool = True) -> bool:
+    """Whether it can be loaded without fetching anything that costs time or room."""
+    known = canonical(name, folders_allowed)
+    if known in packs.PACKS:
+        return packs.installed(known)
+    return known in _loaded or known in _MADE_HERE or os.path.isabs(known)
 
 
 def bring(name: str, *, limit_mb: int | None = None, folders_allowed: bool = True) -> Iterator[packs.Progress]:
     """Fetch what a name stands for, stage by stage, if it is not on this computer yet."""
     if name in packs.PACKS:
         yield from () if packs.installed(name) else packs.add(name)
-    elif name not in _MADE_HERE and name not in _loaded:
+    elif name not in _MADE_HERE and not is_loaded(name, folders_allowed):
         from transformer import pretrained
 
         yield from pretrained.bring(name, folders_allowed=folders_allowed, **_limits(limit_mb))
@@ -94,5 +130,5 @@ def _load(name: str, limit_mb: int | None, folders_allowed: bool) -> LoadedModel
     if name in packs.PACKS:
         for _ in packs.add(name):
             pass  # fetched if it is not there yet; a page shows these steps itself before it loads
-        return replace(pretrained.load_folder(packs.pack_folder(name), name), name=name)
+        return pretrained.load_folder(packs.pack_folder(name), name, **_limits(limit_mb))
     return pretrained.load(name, folders_allowed=folders_allowed, **_limits(limit_mb))

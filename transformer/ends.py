@@ -91,6 +91,7 @@ def _plan_sum(planner: Planner, stack: str, enters: Heard, terms: list[Term]) ->
     assert enters.input is not None
     total = to_numpy(enters.input)[0]
     fitting = [term for term in terms if term.value.shape[-1] == total.shape[-1]]
+    fitting = [term for term in fitting if len(term.value) in (1, len(total))]
     spread = [Term(term.site, np.broadcast_to(term.value, total.shape), term.left, term.heard) for term in fitting]
     found = explain(total, spread)
     if found is None and spread and same(spread[0].value * np.sqrt(total.shape[-1]), total):

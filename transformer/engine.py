@@ -1,17 +1,18 @@
 """The desk where pages ask: a trace of this text on this model, from the store or from one pass."""
 
 from collections.abc import Iterator
-from threading import Lock
+from threading import Lock, Semaphore
 from typing import Protocol
 
 from transformer import catalog
 from transformer.catalog import Choice
-from transformer.errors import TextTooLong
+from transformer.errors import TextTooLong, UnknownModel
 from transformer.parts import Array
 from transformer.store import TraceStore
 from transformer.trace import Trace
 from transformer.wrapped import LoadedModel
 
+AT_ONCE = 2  # passes that are computed at a time, whoever asks: in either language, by the page or by programs
 LONGEST_TEXT = 20_000  # characters; tokenizing more would keep others waiting
 
 
@@ -43,7 +44,7 @@ class Engine:
         self.max_tokens, self.limit_mb, self.packs, self.folders = max_tokens, limit_mb, packs, folders
         self.model = model or catalog.default_choice()
         self._pictures: dict[tuple[str, int], list[Array]] = {}
-        self._lock = Lock()
+        self._lock, self._computing = Lock(), Semaphore(AT_ONCE)
 
     def choices(self) -> tuple[Choice, ...]:
         """What the page offers; a folder or a hub id can be typed as well."""
@@ -51,9 +52,15 @@ class Engine:
 
     def bring(self, name: str) -> Iterator[Step]:
         """Fetch a model that is not on this computer yet, stage by stage; nothing where it is here."""
+        self._refuse_packs(name)
         return catalog.bring(name, limit_mb=self.limit_mb, folders_allowed=self.folders)
 
+    def is_here(self, name: str) -> bool:
+        """Whether it can be run without fetching it first."""
+        return catalog.is_here(name, self.folders)
+
     def load(self, name: str) -> LoadedModel:
+        self._refuse_packs(name)
         return catalog.load_model(name, limit_mb=self.limit_mb, folders_allowed=self.folders)
 
     def warm_up(self, text: str) -> None:
@@ -65,7 +72,13 @@ class Engine:
         run(model, text, text, record=())
 
     def is_loaded(self, name: str) -> bool:
-        return catalog.is_loaded(name)
+        return catalog.is_loaded(name, self.folders)
+
+    def _refuse_packs(self, name: str) -> None:
+        """A server that was started without packs fetches none, however they are asked for."""
+        offered = [choice.name for choice in self.choices()]
+        if name in {choice.name for choice in catalog.choices()} and name not in offered:
+            raise UnknownModel(name=name, known=", ".join(offered))
 
     def trace(self, name: str, text: str, target: str | None = None) -> Trace:
         """The recorded run of `text` (and `target`) on a model: one pass, however many ask.
@@ -85,7 +98,8 @@ class Engine:
             encodings["decoder"] = encode(model, target, self.max_tokens)
 
         def one_pass() -> Trace:
-            found = run(model, text, target if model.encoder_decoder else None, max_tokens=self.max_tokens)
+            with self._computing:
+                found = run(model, text, target if model.encoder_decoder else None, max_tokens=self.max_tokens)
             assert isinstance(found, Trace)
             return found
 
@@ -94,7 +108,8 @@ class Engine:
     def token(self, name: str, token: int) -> str:
         """The readable name of a token id of a model."""
         tokenizer = self.load(name).tokenizer
-        return str(token) if tokenizer is None else tokenizer.token(token)
+        known = tokenizer is not None and token < tokenizer.vocab_size  # many models have rows beyond their tokenizer's
+        return tokenizer.token(token) if tokenizer is not None and known else f"<{token}>"
 
     def small_maps(self, trace: Trace, block: int) -> list[Array]:
         """All heads' maps, shrunk; kept for the few runs that are looked at, since a long text's take seconds."""

@@ -29,7 +29,12 @@ SeeThroughError
 └── TraceError              a recording does not hold what was asked
     ├── NoSuchSite
     ├── SiteHeardTwice
+    ├── WeightsChanged      the model was trained since; what follows from its weights is gone
     └── BadTrace
+
+More ModelErrors stand beside the code that raises them: ModelNotKept (hub.py), NoConfig and DamagedFile
+(weights_size.py), UnknownFamily and QuantizedModel (model_kind.py), FoldersClosed and WeightsDoNotFit (pretrained.py);
+PackNotMade is in pack_steps.py.
 
 Each error carries the values of its sentence and speaks the reader's language: `error.text("zh")`.
 """
@@ -141,6 +146,9 @@ class NoSuchSite(TraceError): ...
 
 
 class SiteHeardTwice(TraceError): ...
+
+
+class WeightsChanged(TraceError): ...
 
 
 class BadTrace(TraceError): ...

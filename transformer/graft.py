@@ -12,6 +12,7 @@ from transformers.masking_utils import sdpa_mask
 from transformer.attention import attend
 
 NAME = "see_through"
+FORBIDDEN = -9_000.0  # no bias that is learned or counted from distances comes near
 
 
 def grafted_attention(
@@ -52,10 +53,11 @@ def grafted_attention(
 
 
 def split_mask(mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-    """A mask as (allowed, bias). Additive masks hold the lowest float or −∞ where looking is forbidden."""
+    """A mask as (allowed, bias). Additive masks hold the lowest float, −∞ or a number like −10,000 where looking is
+    forbidden: whatever the softmax turns into exactly 0 beside any ordinary score."""
     if mask is None or mask.dtype == torch.bool:
         return mask, None
-    allowed = mask > torch.finfo(mask.dtype).min / 2
+    allowed = mask > FORBIDDEN
     bias = torch.where(allowed, mask, 0)
     return allowed, bias if bool(bias.any()) else None
 

@@ -143,12 +143,18 @@ def _worker(arguments: list[str]) -> Iterator[tuple[subprocess.Popen[str], _Line
 
 def _read(process: subprocess.Popen[str], lines: _Lines) -> None:
     words = ""
-    for line in process.stdout or ():
-        if line.startswith("{"):
-            lines.put(json.loads(line))
-        elif line.strip():
-            words = line.strip()
-    lines.put({"problem": "crash", "detail": words})
+    try:
+        for line in process.stdout or ():
+            try:
+                said = json.loads(line)
+            except ValueError:
+                said = None  # a library's own words, whatever they begin with
+            if isinstance(said, dict):
+                lines.put(said)
+            elif line.strip():
+                words = line.strip()
+    finally:
+        lines.put({"problem": "crash", "detail": words})
 
 
 def _next(lines: _Lines) -> dict[str, Any]:

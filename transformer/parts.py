@@ -112,8 +112,9 @@ class HeadPart:
         """(position, vocabulary), or only the columns of `tokens` (position, k)."""
         if tokens is None:
             return self.finish(self.linear(hidden))
-        columns = np.asarray(self.linear.weight[tokens], dtype=np.float64)  # (position, k, d_model)
-        out = np.einsum("pd,pkd->pk", hidden.astype(np.float64), columns)
+        # Row by row: the columns of all positions together would be larger than the recording.
+        weight = self.linear.weight
+        out = np.stack([weight[ids].astype(np.float64) @ row for ids, row in zip(tokens, hidden, strict=True)])
         return self.finish(out if self.linear.bias is None else out + self.linear.bias[tokens])
 
     def finish(self, logits: Array) -> Array:

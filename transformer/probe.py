@@ -57,10 +57,14 @@ def entering_tensor(args: tuple[object, ...], kwargs: dict[str, object]) -> Tens
     return found if found is not None else first_tensor(kwargs.get("hidden_states", kwargs))
 
 
-def probe(module: nn.Module, inputs: dict[str, Tensor]) -> Evidence:
-    """Run `module(**inputs)` once and keep a copy of what entered and left every submodule."""
+def probe(module: nn.Module, inputs: dict[str, Tensor], *, loud: bool = False) -> Evidence:
+    """Run `module(**inputs)` once and keep a copy of what entered and left every submodule.
+
+    `loud`: let linear maps that gave nothing but zeros (a fresh, zero-initialised projection) give noise instead: what
+    adds nothing cannot be found in a sum.
+    """
     evidence = Evidence(inputs=inputs)
-    with _all_heard(module, evidence), listening(_AttentionEar(evidence)):
+    with _all_heard(module, evidence, loud), listening(_AttentionEar(evidence)):
         answer = module(**inputs)
     evidence.answer, logits = answer, getattr(answer, "logits", None)
     evidence.logits = logits if isinstance(logits, Tensor) and logits.ndim == 3 else None
@@ -84,7 +88,7 @@ class _AttentionEar:
 
 
 @contextmanager
-def _all_heard(root: nn.Module, evidence: Evidence) -> Iterator[None]:
+def _all_heard(root: nn.Module, evidence: Evidence, loud: bool) -> Iterator[None]:
     names = {module: name for name, module in root.named_modules()}
     clock, calls, open_calls = iter(range(10**9)), Counter[nn.Module](), []
 
@@ -94,9 +98,11 @@ def _all_heard(root: nn.Module, evidence: Evidence) -> Iterator[None]:
         open_calls.append(one)
         evidence.heard.append(one)
 
-    def leave(module: nn.Module, _args: object, _kwargs: object, output: object) -> None:
+    def leave(module: nn.Module, _args: object, _kwargs: object, output: object) -> object:
         one = open_calls.pop()
-        one.left, one.output = next(clock), _copy(first_tensor(output))
+        replaced = _noise(output) if loud and is_silent(module, output) else None
+        one.left, one.output = next(clock), _copy(first_tensor(output if replaced is None else replaced))
+        return replaced
 
     hooks = [module.register_forward_pre_hook(enter, with_kwargs=True) for module in names]
     hooks += [module.register_forward_hook(leave, with_kwargs=True) for module in names]
@@ -105,6 +111,18 @@ def _all_heard(root: nn.Module, evidence: Evidence) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def is_silent(module: nn.Module, output: object) -> bool:
+    """Whether a linear map gave nothing but zeros."""
+    is_linear = getattr(getattr(module, "weight", None), "ndim", 0) == 2 and not isinstance(module, nn.Embedding)
+    return is_linear and isinstance(output, Tensor) and output.is_floating_point() and not bool(output.any())
+
+
+def _noise(output: object) -> Tensor:
+    assert isinstance(output, Tensor)
+    generator = torch.Generator().manual_seed(output.numel())
+    return 0.1 * torch.randn(output.shape, generator=generator).to(output)
 
 
 def _copy(tensor: Tensor | None) -> Tensor | None:

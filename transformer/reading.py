@@ -138,8 +138,8 @@ class Reader:
         if event.place.startswith("norm"):
             return norm_box(self.planner, site)
         part = self.planner.plan.parts.get(site)
-        if not isinstance(part, FeedForwardPart):
-            return Box("ffn", site)
+        if not isinstance(part, FeedForwardPart):  # experts, a convolution, a state space: called by its own name
+            return Box("unknown", site, {"class": type(event.heard.module).__name__})
         facts = {"activation": part.activation, "gated": part.gate is not None, "d_ff": part.down.weight.shape[1]}
         return Box("ffn", site, facts)
 

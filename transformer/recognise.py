@@ -39,11 +39,12 @@ def linear_part(module: nn.Module) -> LinearPart | None:
 
 
 def is_linear(one: Heard) -> bool:
-    """Whether W · x + b with the module's weight is what it gave. torch's own linear layer is taken at its word."""
+    """Whether W · x + b with the module's weight is what it gave. torch's own linear layer, and
+    GPT-2's, are taken at their word."""
     part = linear_part(one.module)
     if part is None or one.input is None or one.output is None or one.input.shape[-1] != part.weight.shape[1]:
         return False
-    if type(one.module) is nn.Linear:
+    if type(one.module) is nn.Linear or type(one.module).__name__ == "Conv1D":
         return True
     return one.output.shape[-1] == part.weight.shape[0] and same(part(to_numpy(one.input)), to_numpy(one.output))
 
@@ -125,5 +126,7 @@ def head_part(one: Heard, logits: Tensor, softcap: float | None) -> HeadPart | N
     out, wanted = to_numpy(one.output), to_numpy(logits)
     largest = np.unravel_index(np.abs(out).argmax(), out.shape)
     scales = (1.0, float(wanted[largest] / out[largest]) if out[largest] else 1.0)
-    candidates = [HeadPart(linear, scale) for scale in scales] + ([HeadPart(linear, 1.0, softcap)] if softcap else [])
+    # The soft-cap first: on small logits it changes next to nothing, and 1 · logits would seem to do.
+    candidates = [HeadPart(linear, 1.0, softcap)] if softcap else []
+    candidates += [HeadPart(linear, scale) for scale in scales]
     return next((part for part in candidates if same(part.finish(out), wanted)), None)

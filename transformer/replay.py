@@ -1,7 +1,7 @@
 """The seal: what a run recorded, computed a second time in NumPy from its own inputs.
 
 Two independent roads lead to each number, torch's kernels during the pass and the formulas of `parts.py` and `trace.py`
-afterwards; the largest difference between them is shown beside every view. A trace that was changed does not pass.
+afterwards; the largest difference between them is shown. A trace that was changed beyond rounding does not pass.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,8 +20,8 @@ TOLERANCE = 1e-4  # of a difference, after division by the largest value where t
 class Seal:
     """What was compared, how many numbers, and the largest difference found.
 
-    `difference` is |recomputed − recorded|, divided by the largest recorded value where that exceeds 1: streams of
-    large models hold values in the thousands, whose float32 rounding alone is larger than 1e-4.
+    `difference` is |recomputed − recorded|, divided by the largest recorded value of its row where that exceeds 1:
+    streams of large models hold values in the thousands, whose float32 rounding alone is larger than 1e-4.
     """
 
     site: str
@@ -35,12 +35,20 @@ class Seal:
 
 
 def compare(site: str, recomputed: Array, recorded: Array) -> Seal:
-    """The seal of one array; arrays of different shape never hold."""
+    """The seal of rows of numbers; arrays of different shape never hold."""
     if recomputed.shape != recorded.shape:
         return Seal(site, float("inf"), recorded.size)
-    largest = max(1.0, float(np.abs(recorded).max(initial=0.0)))
-    difference = float(np.abs(recomputed - recorded).max(initial=0.0)) / largest
-    return Seal(site, difference, recorded.size)
+    # Row by row: one token's huge values must not excuse another's.
+    largest = np.maximum(1.0, np.abs(recorded).max(-1, keepdims=True, initial=0.0))
+    return Seal(site, float((np.abs(recomputed - recorded) / largest).max(initial=0.0)), recorded.size)
+
+
+def compare_checks(site: str, vectors: Array, checks: Array) -> Seal:
+    """The seal of recomputed vectors (…, d) whose check numbers (…) were recorded, on the scale of each vector."""
+    if vectors.shape[:-1] != checks.shape:
+        return Seal(site, float("inf"), checks.size)
+    largest = np.maximum(1.0, np.abs(vectors).max(-1, initial=0.0))
+    return Seal(site, float((np.abs(check_numbers(vectors) - checks) / largest).max(initial=0.0)), checks.size)
 
 
 def replay(trace: Trace) -> tuple[Seal, ...]:
@@ -71,8 +79,8 @@ def seal_attention(trace: Trace, site: str, head: int | None = None) -> Seal:
     if how.weights is not None:  # nothing but weights was handed out: rows must sum to 1
         sums = np.stack([how.weights[h].sum(-1) for h in heads])
         return compare(f"{site}.weights", np.ones_like(sums), sums)
-    recomputed = np.stack([check_numbers(trace.context(site, h)) for h in heads])
-    context = compare(f"{site}.check", recomputed, trace[f"{site}.check"][list(heads)])
+    contexts = np.stack([trace.context(site, h) for h in heads])
+    context = compare_checks(f"{site}.check", contexts, trace[f"{site}.check"][list(heads)])
     shared = sorted({how.kv_head(h) for h in heads})
     given = [_seal_given(trace, f"{site}.{name}", rows) for name, rows in (("q", heads), ("k", shared), ("v", shared))]
     return replace(context, difference=float(np.max([context.difference, *given])))  # NaN stays NaN
@@ -81,7 +89,7 @@ def seal_attention(trace: Trace, site: str, head: int | None = None) -> Seal:
 def _seal_given(trace: Trace, site: str, heads: Iterable[int]) -> float:
     """The largest difference of q, k or v from the check numbers of what the pass was given."""
     rows = list(heads)
-    return compare(site, check_numbers(trace[site][rows]), trace[f"{site}_check"][rows]).difference
+    return compare_checks(site, trace[site][rows], trace[f"{site}_check"][rows]).difference
 
 
 def check_numbers(vectors: Array) -> Array:
@@ -129,7 +137,7 @@ def _seal_part(trace: Trace, name: str) -> Seal:
     if isinstance(part, HeadPart):
         assert trace.top is not None
         return compare("logits", part(trace[enters], trace.top.ids), trace.top.values)
-    return compare(f"{name}.output", check_numbers(part(trace[enters])), trace[f"{name}.output_check"])
+    return compare_checks(f"{name}.output", part(trace[enters]), trace[f"{name}.output_check"])
 
 
 def seal_probabilities(trace: Trace, position: int) -> Seal:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
+from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 
@@ -15,7 +17,7 @@ from transformer.listening import listening
 from transformer.rows import Ids, Rows, Texts, forward_inputs, is_batch, source_rows, target_rows
 from transformer.tokenizer import Encoding
 from transformer.trace import TopLogits, Trace
-from transformer.wrapped import LoadedModel, own_weights
+from transformer.wrapped import LoadedModel, as_it_is_now, own_weights, weights_of
 
 
 def run(
@@ -36,6 +38,7 @@ def run(
     and the mask belong to "attention". `max_tokens`: refuse more than this (default: what the model's positions reach).
     Raises EmptyText, BrokenText, TooManyTokens, UnknownToken, MissingTarget, NoTokenizer, ShapesDoNotFit.
     """
+    model = as_it_is_now(model)
     source = source_rows(model, text, ids, attention_mask, max_tokens)
     targets = target_rows(model, target, target_ids, max_tokens, len(source))
     wanted = frozenset(record)
@@ -65,17 +68,32 @@ def _pass(model: LoadedModel, source: Rows, targets: Rows | None, wanted: frozen
     return _Heard(recorder, weights, top, wanted, seconds)
 
 
+_quiet: WeakKeyDictionary[nn.Module, tuple[int, list[nn.Module]]] = WeakKeyDictionary()
+_changing = Lock()
+
+
 @contextmanager
 def _without_dropout(module: nn.Module) -> Iterator[None]:
-    """A model that is being trained is looked at as it would answer, and goes on training afterwards."""
-    training = module.training
-    if training:
-        module.eval()
+    """A model that is being trained is looked at as it would answer, and goes on training afterwards.
+
+    Several visitors may look at once: the first one in switches its parts to evaluation, the last one out switches the
+    same parts back.
+    """
+    with _changing:
+        visitors, training = _quiet.get(module) or (0, [one for one in module.modules() if one.training])
+        _quiet[module] = (visitors + 1, training)
+        for one in training:
+            one.training = False
     try:
         yield
     finally:
-        if training:
-            module.train()
+        with _changing:
+            visitors, training = _quiet.pop(module)
+            if visitors > 1:
+                _quiet[module] = (visitors - 1, training)
+            else:
+                for one in training:
+                    one.training = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,4 +131,5 @@ class _Heard:
             lacks=lacks,
             top=None if self.top is None else self.top.of_row(row),
             seconds=self.seconds,
+            weights_changed=lambda: weights_of(model.module) != model.weights,
         )

@@ -5,7 +5,8 @@ least recently seen traces leave when the memory budget is reached, and come bac
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 from transformer.trace import Trace
@@ -19,7 +20,7 @@ class TraceStore:
     def __init__(self, budget: int = DEFAULT_BUDGET) -> None:
         self.budget = budget
         self._traces: OrderedDict[str, Trace] = OrderedDict()
-        self._running: dict[str, Lock] = {}
+        self._running: dict[str, tuple[Lock, int]] = {}  # key -> its lock, and how many hold or wait for it
         self._lock = Lock()
         self.passes = 0  # forward passes made so far
 
@@ -31,18 +32,27 @@ class TraceStore:
 
     def get_or_run(self, key: str, make: Callable[[], Trace]) -> Trace:
         """The trace of this key; `make` runs only if it is not there, and once however many ask at the same time."""
+        with self._turn(key):
+            found = self.get(key)
+            if found is None:
+                found = make()
+                self._keep(key, found)
+            return found
+
+    @contextmanager
+    def _turn(self, key: str) -> Iterator[None]:
+        """One at a time for each key; the last to leave takes the lock away."""
         with self._lock:
-            running = self._running.setdefault(key, Lock())
+            lock, waiting = self._running.get(key, (Lock(), 0))
+            self._running[key] = (lock, waiting + 1)
         try:
-            with running:
-                found = self.get(key)
-                if found is None:
-                    found = make()
-                    self._keep(key, found)
-                return found
+            with lock:
+                yield
         finally:
             with self._lock:
-                self._running.pop(key, None)
+                lock, waiting = self._running.pop(key)
+                if waiting > 1:
+                    self._running[key] = (lock, waiting - 1)
 
     def _keep(self, key: str, trace: Trace) -> None:
         with self._lock:

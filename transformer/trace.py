@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from transformer.errors import BadTrace, NoSuchSite
+from transformer.errors import BadTrace, NoSuchSite, WeightsChanged
 from transformer.maps import Attention
 from transformer.parts import Array, FeedForwardPart, NormPart, Part
 from transformer.structure import Structure
@@ -86,6 +86,7 @@ class Trace:
     lacks: Mapping[str, str] = field(default_factory=dict)
     top: TopLogits | None = None
     seconds: float = 0.0
+    weights_changed: Callable[[], bool] = lambda: False  # whether the parts' weights are no longer those of the run
 
     def __post_init__(self) -> None:
         for site, array in self.arrays.items():
@@ -139,15 +140,13 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """What the kept arrays take. Weights of the model are views and count nothing."""
-        masks = {
-            id(a): a.nbytes
-            for how in self.attention.values()
-            for a in (how.allowed, how.bias, how.weights)
-            if a is not None
-        }
-        top = (self.top.ids.nbytes + self.top.values.nbytes) if self.top else 0
-        return sum(array.nbytes for array in self.arrays.values()) + sum(masks.values()) + top
+        """What the kept arrays take, each once. Weights of the model are views and count nothing."""
+        kept = [
+            *self.arrays.values(),
+            *(a for how in self.attention.values() for a in (how.allowed, how.bias, how.weights)),
+        ]
+        kept += [self.top.ids, self.top.values, self.top.logsumexp] if self.top else []
+        return sum({_address(one): _bytes_of(one) for one in kept if one is not None}.values())
 
     def tokens(self, site: str, axis: str) -> tuple[str, ...]:
         """Readable tokens along "query" or "key": cross-attention looks from target to source."""
@@ -262,7 +261,9 @@ class Trace:
     def _context(self, site: str, head: int, rows: slice, at_once: int = 256) -> Array:
         """Some rows at a time, so that a long text never costs a whole map."""
         v = self.arrays[f"{site}.v"][self._how(site).kv_head(head)].astype(np.float64)
-        start, stop, _ = rows.indices(self._lengths(f"{site}.q")["query"])
+        start, stop, step = rows.indices(self._lengths(f"{site}.q")["query"])
+        if step != 1:
+            return self._context(site, head, slice(None))[rows]
         steps = [slice(first, min(first + at_once, stop)) for first in range(start, stop, at_once)]
         return np.concatenate([self._weights(site, head, step) @ v for step in steps])
 
@@ -276,12 +277,25 @@ class Trace:
         return self.context(site).transpose(1, 0, 2).reshape(self._lengths(f"{site}.q")["query"], -1)
 
     def _of_part(self, place: str, name: str) -> Array:
+        """Computed with the model's weights, which must still be those that the run had."""
+        if self.weights_changed():
+            raise WeightsChanged(site=f"{place}.{name}", model=self.model)
         if f"{place}.projection" in self.parts:
             return np.asarray(self.parts[f"{place}.projection"](self._merged(place)), dtype=np.float32)
         if name == "output":
             return np.asarray(self.parts[place](self[f"{place}.input"]), dtype=np.float32)
         part, x = self.parts[place], self[f"{place}.input"]
         return np.asarray(getattr(part, name)(x), dtype=np.float32)
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _bytes_of(array: Array) -> int:
+    """A broadcast axis (stride 0) takes no memory."""
+    sizes = (size for size, stride in zip(array.shape, array.strides, strict=True) if stride)
+    return int(np.prod(list(sizes), dtype=np.int64)) * array.itemsize
 
 
 def check_axes(site: str, array: Array, lengths: Mapping[str, int]) -> None:

@@ -17,6 +17,8 @@ from transformer.parts import Array
 from transformer.probe import Heard
 from transformer.recognise import is_linear, looks_like_norm, same, to_numpy
 
+_UNNAMED = "other"  # a stream whose place in the block is not known yet
+
 
 @dataclass(eq=False)
 class Term:
@@ -92,7 +94,15 @@ def read_block(call: Heard, heard: list[Heard], places: dict[int, str]) -> Block
         if one.attention is None:
             projections |= _unseen_projection(one, places[one.entered], used)
     events += _feed_forwards(used, terms, outside, projections)
+    for event in events:
+        event.enters_from = _named_only(event.enters_from)
+    leaves_from = _named_only(leaves_from)
     return BlockWiring(call, sorted(events, key=lambda event: event.entered), leaves_from, projections)
+
+
+def _named_only(terms: tuple[Term, ...] | None) -> tuple[Term, ...] | None:
+    """A sum of which one part has no place of its own in the block is not understood."""
+    return None if terms is None or any(term.site.startswith(_UNNAMED) for term in terms) else terms
 
 
 def _stream(tensor: Tensor | None) -> Array:
@@ -130,7 +140,7 @@ def _output_projection(attention: Heard, inside: list[Heard]) -> Heard | None:
 def _unseen_projection(attention: Heard, place: str, used: list[Term]) -> dict[str, Heard]:
     """Where a family keeps its context to itself: the first linear map after it that is added to the stream."""
     for term in sorted(used, key=lambda term: term.left):
-        if term.site == "ffn.output" and term.left > attention.entered and is_linear(term.heard):
+        if term.site.startswith(_UNNAMED) and term.left > attention.entered and is_linear(term.heard):
             term.site = f"{place}.output"
             return {place: term.heard}
     return {}
@@ -152,7 +162,8 @@ def _terms(
     terms = [Term("resid.before", _stream(call.input), call.entered, call)]
     for one in sorted({id(x): x for x in [*outside, *named]}.values(), key=lambda x: x.left):
         if _fits(one, call) and (one.entered in names or not _is_made_of(one, terms, outside)):
-            terms.append(Term(names.get(one.entered, "ffn.output"), _stream(one.output), one.left, one))
+            name = names.get(one.entered, f"{_UNNAMED}{len(terms)}.output")
+            terms.append(Term(name, _stream(one.output), one.left, one))
     return terms
 
 
@@ -182,7 +193,7 @@ def _feed_forwards(
     found: dict[int, Event] = {}
     taken = {one.entered for one in projections.values()}
     for term in used:
-        if term.site == "ffn.output" and term.heard.entered not in found:
+        if term.site.startswith(_UNNAMED) and term.heard.entered not in found:
             place = f"ffn{len(found) + 1}" if found else "ffn"  # a mixture with shared experts adds two
             ups = _matrices_before(term.heard, outside, taken) if is_linear(term.heard) else []
             first = ups[0] if ups else term.heard

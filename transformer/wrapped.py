@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from transformer.capture import install_hooks
 from transformer.config import ModelConfig
-from transformer.errors import NoAttentionSeen, NotATextModel, SiteHeardTwice
-from transformer.probe import Evidence, Heard, first_tensor, probe, probe_ids
+from transformer.errors import NoAttentionSeen, NotATextModel, SeeThroughError, SiteHeardTwice
+from transformer.probe import Evidence, Heard, first_tensor, is_silent, probe, probe_ids
 from transformer.reading import read_model
 from transformer.recognise import linear_part, same, to_numpy
 from transformer.structure import Plan, Structure
@@ -43,35 +43,36 @@ class LoadedModel:
     weights_only: bool  # True: the family does not let our attention in, so only its weights are known
     accepts: frozenset[str]  # the names that its forward takes
     fingerprint: str  # part of every trace's key: two models never share one
+    weights: tuple[object, ...]  # which weights structure and plan were read from, see `weights_of`
 
     @property
     def is_causal(self) -> bool:
         return not self.encoder_decoder and bool(self.structure.stacks) and self.structure.stacks[0].name == "decoder"
 
 
-_seen: WeakKeyDictionary[nn.Module, tuple[Structure, Plan, bool]] = WeakKeyDictionary()
+_Reading = tuple[Structure, Plan, bool]
+_seen: WeakKeyDictionary[nn.Module, tuple[tuple[object, ...], _Reading]] = WeakKeyDictionary()
 
 
 def wrap(module: nn.Module, tokenizer: object = None, name: str | None = None) -> LoadedModel:
     """A built model, ready for `run`. The module itself is changed to evaluation mode, to our attention, and gets hooks
     that do nothing unless a run listens; what it computes stays the same, which is checked here.
 
-    `tokenizer`: one of ours, or a fast Hugging Face tokenizer; without one, run with `ids=`.
-    Raises NotATextModel, NoAttentionSeen, SlowTokenizer.
+    `tokenizer`: one of ours, or a fast Hugging Face tokenizer; without one, run with `ids=`. A module whose weights
+    have changed since is read anew. Raises NotATextModel, NoAttentionSeen, SlowTokenizer.
     """
     accepts = frozenset(inspect.signature(module.forward).parameters)
     wants = getattr(module, "main_input_name", "input_ids" if "input_ids" in accepts else ", ".join(sorted(accepts)))
     if wants != "input_ids" or not vocabulary_size(module):
         raise NotATextModel(name=name or type(module).__name__, wants=wants)
+    weights, adapted, name = weights_of(module), _adapted(tokenizer), name or type(module).__name__
+    if module not in _seen or _seen[module][0] != weights:
+        _seen[module] = (weights, _read_or_restore(module, accepts))
     module.eval()
-    _own_configuration(module)
-    if module not in _seen:
-        _seen[module] = _read(module, accepts)
-    structure, plan, weights_only = _seen[module]
-    name = name or type(module).__name__
+    structure, plan, weights_only = _seen[module][1]
     return LoadedModel(
         module=module,
-        tokenizer=_adapted(tokenizer),
+        tokenizer=adapted,
         name=name,
         structure=structure,
         plan=plan,
@@ -81,7 +82,39 @@ def wrap(module: nn.Module, tokenizer: object = None, name: str | None = None) -
         weights_only=weights_only,
         accepts=accepts,
         fingerprint=f"{name}#{next(_unnamed)}",
+        weights=weights,
     )
+
+
+def weights_of(module: nn.Module) -> tuple[object, ...]:
+    """Equal as long as the parameters are the same and nobody has written to them."""
+    return tuple((one.data_ptr(), one._version, one.shape) for one in module.parameters())
+
+
+def as_it_is_now(model: LoadedModel) -> LoadedModel:
+    """The model, read anew if its weights have changed (it was trained) since it was wrapped."""
+    if weights_of(model.module) == model.weights:
+        return model
+    return wrap(model.module, model.tokenizer, model.name)
+
+
+def _read_or_restore(module: Any, accepts: frozenset[str]) -> _Reading:
+    """Structure and plan; a model that cannot be seen through is left as it came, with one named error."""
+    training = [one for one in module.modules() if one.training]
+    before = getattr(getattr(module, "config", None), "_attn_implementation", None)
+    module.eval()
+    _own_configuration(module)
+    try:
+        return _read(module, accepts)
+    except Exception as problem:
+        for one in training:
+            one.training = True
+        if before is not None:
+            module.config._attn_implementation = before
+        if isinstance(problem, SeeThroughError):
+            raise
+        # Whatever a family's own code raises on five plain tokens: it cannot be probed.
+        raise NoAttentionSeen(name=type(module).__name__) from problem
 
 
 def _own_configuration(module: nn.Module) -> None:
@@ -92,7 +125,7 @@ def _own_configuration(module: nn.Module) -> None:
             part.config = deepcopy(part.config, copies)
 
 
-def _read(module: nn.Module, accepts: frozenset[str]) -> tuple[Structure, Plan, bool]:
+def _read(module: nn.Module, accepts: frozenset[str]) -> _Reading:
     inputs = _probe_inputs(module, accepts)
     with torch.inference_mode():
         untouched = _answer(module(**inputs))
@@ -100,6 +133,8 @@ def _read(module: nn.Module, accepts: frozenset[str]) -> tuple[Structure, Plan, 
     weights_only = evidence is None
     if evidence is None:
         evidence = _weights_only_evidence(module, inputs, accepts, untouched)
+    elif any(is_silent(one.module, one.output) for one in evidence.heard):
+        evidence = probe(module, inputs, loud=True)
     target = TARGET_LENGTH if _is_encoder_decoder(module) else None
     structure, plan = read_model(evidence, SOURCE_LENGTH, target, _softcap(module))
     install_hooks(plan)
@@ -218,7 +253,7 @@ def vocabulary_size(module: nn.Module) -> int:
 def longest_input(module: nn.Module) -> int:
     """How many tokens the model's positions reach, or a very large number where nothing limits them."""
     config = _text_config(module)
-    names = ("max_position_embeddings", "n_positions", "max_positions", "seq_length")
+    names = ("max_position_embeddings", "n_positions", "max_positions", "seq_length", "max_seq_len")
     found = (int(size) for name in names if isinstance(size := getattr(config, name, None), int) and size > 0)
     size = next(found, 1_000_000)
     # RoBERTa's table begins with rows that stand for padding; its tokens are counted from the row after these.

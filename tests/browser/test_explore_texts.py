@@ -89,7 +89,7 @@ NOBODY = ["nobody", "<img src=x onerror=alert(1)>", "../../etc/passwd", "${alert
 @pytest.mark.parametrize("name", NOBODY)
 def test_a_model_that_is_none_is_said_and_the_last_picture_stays(page: ExplorePage, name: str) -> None:
     page.type("the cat")
-    page.until(lambda: page.link().text == "the cat", "the text has run")
+    page.shows_run(page.trace("the cat"))
     numbers, before = page.numbers(), page.page.evaluate(FOREIGN)
     page.choose("model", name)
     page.says("notice", name[:40])

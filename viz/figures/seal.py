@@ -17,10 +17,13 @@ class Sealed(Protocol):
     def holds(self) -> bool: ...
 
 
-def seal_line(what: str, seal: Sealed, language: str = "en") -> str:
-    """HTML: ✓ or ✗, what was recomputed, and the largest difference; among how many numbers says the title."""
+def seal_line(what: str, seal: Sealed, *, only_sums: bool = False, language: str = "en") -> str:
+    """HTML: ✓ or ✗, what was recomputed, and the largest difference; among how many numbers says the title.
+
+    `only_sums`: there was nothing to recompute from, and only that rows sum to 1 was checked; then it says no more.
+    """
     state, sign = ("good", "✓") if seal.holds else ("bad", "✗")
-    words = escape(message(f"figure.seal.{state}", language, what=what))
+    words = escape(message(f"figure.{'sums' if only_sums else 'seal'}.{state}", language, what=what))
     key = "figure.seal.same" if seal.difference == 0 else "figure.seal.difference"
     difference = escape(message(key, language, difference=f"{seal.difference:.1e}"))
     title = escape(message("figure.seal.title", language, count=f"{seal.compared:,}"))

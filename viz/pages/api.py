@@ -7,23 +7,30 @@ import gradio as gr
 
 from transformer.engine import Engine
 from transformer.errors import SeeThroughError
+from transformer.messages import message
 from transformer.replay import seal
-from viz.pages.selection import Selection, within
+from transformer.trace import Trace
 
 MOST_CELLS = 1 << 20  # of one answer
 
 
-def endpoints(engine: Engine) -> dict[str, Callable[..., Any]]:
-    """The endpoints by their names."""
+class Endpoints:
+    """`/run`, `/attention` and `/next_tokens` of one engine."""
 
-    def run(model: str, text: str, target: str = "") -> dict[str, Any]:
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def by_name(self) -> dict[str, Callable[..., Any]]:
+        return {"run": self.run, "attention": self.attention, "next_tokens": self.next_tokens}
+
+    def run(self, model: str, text: str, target: str = "") -> dict[str, Any]:
         """Run a text through a model and record it.
 
         Returns the tokens with their ids, the attentions of the run ("decoder.9.self", in order) with their number of
         heads, how long the pass took, and the largest difference between recorded and recomputed numbers of the last
         attention. `target` is the second text of an encoder-decoder model.
         """
-        trace = _trace(engine, model, text, target)
+        trace = self._trace(model, text, target)
         return {
             "model": trace.model,
             "tokens": {name: list(one.tokens) for name, one in trace.encodings.items()},
@@ -33,48 +40,51 @@ def endpoints(engine: Engine) -> dict[str, Callable[..., Any]]:
             "seal": seal(trace, trace.attention_sites()[-1]).difference,
         }
 
-    def attention(model: str, text: str, layer: int, head: int, target: str = "") -> dict[str, Any]:
+    def attention(self, model: str, text: str, layer: int, head: int, target: str = "") -> dict[str, Any]:
         """The attention weights of one head: rows are queries (they look), columns keys (they are looked at).
 
         `layer` counts the run's attentions as `/run` lists them, `head` from 0. Rows sum to 1; forbidden cells are 0
         and False in `allowed`, which is null where a model hides its mask.
         """
-        trace = _trace(engine, model, text, target)
-        selection = Selection(model, text, attention=int(layer), head=int(head))
-        if within(trace, selection) != selection:
-            raise gr.Error(
-                f"layer 0-{len(trace.attention) - 1}, head 0-{min(h.heads for h in trace.attention.values()) - 1}"
-            )
-        site = trace.attention_sites()[selection.attention]
-        weights = trace.weights(site, selection.head)
+        trace = self._trace(model, text, target)
+        sites = trace.attention_sites()
+        if not isinstance(layer, int) or not 0 <= layer < len(sites):
+            raise _refusal("no_such_layer", layer=layer, last=len(sites) - 1)
+        site = sites[layer]
+        if not isinstance(head, int) or not 0 <= head < trace.attention[site].heads:
+            raise _refusal("no_such_head", head=head, last=trace.attention[site].heads - 1)
+        queries, keys = (list(trace.tokens(site, axis)) for axis in ("query", "key"))
+        if len(queries) * len(keys) > MOST_CELLS:
+            raise _refusal("too_many_cells", got=len(queries) * len(keys), limit=MOST_CELLS)
         known = f"{site}.allowed" not in trace.lacks
         return {
             "site": site,
-            "queries": list(trace.tokens(site, "query")),
-            "keys": list(trace.tokens(site, "key")),
-            "weights": weights.tolist(),
-            "allowed": trace.allowed(site, selection.head).tolist() if known else None,
+            "queries": queries,
+            "keys": keys,
+            "weights": trace.weights(site, head).tolist(),
+            "allowed": trace.allowed(site, head).tolist() if known else None,
         }
 
-    def next_tokens(model: str, text: str, k: int = 10, target: str = "") -> dict[str, Any]:
+    def next_tokens(self, model: str, text: str, k: int = 10, target: str = "") -> dict[str, Any]:
         """The k most probable next tokens (1 to 50), with probabilities over the whole vocabulary."""
-        trace = _trace(engine, model, text, target)
+        trace = self._trace(model, text, target)
         if trace.top is None:
-            raise gr.Error(f"{trace.model}: no output head")
+            raise gr.Error(message(trace.lacks["logits"], "en"))
         ids, shares = trace.probabilities(-1)
-        count = max(1, min(int(k), len(ids)))
+        count = max(1, min(int(k or 0), len(ids)))
         return {
-            "tokens": [engine.token(model, int(one)) for one in ids[:count]],
+            "tokens": [self.engine.token(model, int(one)) for one in ids[:count]],
             "ids": ids[:count].tolist(),
             "probabilities": shares[:count].tolist(),
             "vocabulary": trace.top.vocabulary,
         }
 
-    return {"run": run, "attention": attention, "next_tokens": next_tokens}
+    def _trace(self, model: str, text: str, target: str) -> Trace:
+        try:
+            return self.engine.trace(str(model or ""), str(text or ""), target or None)
+        except SeeThroughError as error:
+            raise gr.Error(error.text("en")) from None
 
 
-def _trace(engine: Engine, model: str, text: str, target: str) -> Any:
-    try:
-        return engine.trace(model, text, target or None)
-    except SeeThroughError as error:
-        raise gr.Error(error.text("en")) from None
+def _refusal(key: str, **values: object) -> gr.Error:
+    return gr.Error(message(f"api.{key}", "en", **values))

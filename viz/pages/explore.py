@@ -1,8 +1,9 @@
 """Explore: one run, from text to probabilities. This file lays the page out and wires it; what it shows is made in
 `panels.py`, what is chosen in `selection.py`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import wraps
 from html import escape
 from math import floor
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 import gradio as gr
 
 from transformer.engine import Engine
-from transformer.errors import SeeThroughError
+from transformer.errors import SeeThroughError, TooManyTokens
 from transformer.messages import message
 from transformer.trace import Trace
 from viz import figures
 from viz.pages import selection as move
-from viz.pages.api import endpoints
+from viz.pages.api import Endpoints
 from viz.pages.examples import example_buttons, examples, view_on
 from viz.pages.links import View, from_query
 from viz.pages.panels import Panels
@@ -45,8 +46,7 @@ class Explore:
     def __init__(self, language: str, engine: Engine) -> None:
         self.language, self.engine = language, engine
         self._waiting: dict[str | None, tuple[str, str, str]] = {}  # visitor -> what runs for them now
-        first = examples()[0].text
-        self.start = self._run(engine.model, first, None, view_on(first, engine.model))
+        self.start = self._first_picture()
         with gr.Blocks(title=self.say("title"), analytics_enabled=False) as self.blocks:
             self._lay_out()
             self._wire()
@@ -144,15 +144,28 @@ class Explore:
             (self.mosaic, self.on_mosaic), (self.head_map, self.on_cell), (self.head_lines, self.on_line),
             (self.strip, self.on_token), (self.diagram, self.on_box),
         ):  # fmt: skip
-            view.pick(handler, [self.state], self._of_cell(), trigger_mode="multiple", **quick)
+            view.pick(self._kindly(handler), [self.state], self._of_cell(), trigger_mode="multiple", **quick)
         for control in (self.layer, self.head):
-            control.input(self.on_chooser, [self.layer, self.head, self.state], self._of_cell(), **quick)
-        self.seal.pick(self.on_seal, [self.state], [self.seal], **slow)
-        self.exact.click(self.on_exact, [self.state], self._of_cell(), **quick)
+            control.input(self._kindly(self.on_chooser), [self.layer, self.head, self.state], self._of_cell(), **quick)
+        sealing = slow | {"concurrency_id": "seal", "concurrency_limit": 1}  # a long text's whole seal takes minutes
+        self.seal.pick(self.on_seal, [self.state], [self.seal], **sealing)
+        self.exact.click(self._kindly(self.on_exact), [self.state], self._of_cell(), **quick)
         self.table_box.expand(self.on_table, [self.state], [self.state, self.table], **quick)
         self.table_box.collapse(lambda before: replace(before, table=False), [self.state], [self.state], **quick)
-        for name, function in endpoints(self.engine).items():
+        for name, function in Endpoints(self.engine).by_name().items():
             gr.api(function, api_name=name, concurrency_id=COMPUTING)
+
+    def _kindly(self, handler: Callable[..., Updates]) -> Callable[..., Updates]:
+        """What goes wrong in the world is told in words, and the page stays as it is."""
+
+        @wraps(handler)
+        def kind(*given: Any) -> Updates:
+            try:
+                return handler(*given)
+            except SeeThroughError as error:
+                return {self.notice: _line("stt-error", error.text(self.language))}
+
+        return kind
 
     def _of_cell(self) -> list[Any]:
         """What a click on a head or cell may change."""
@@ -174,6 +187,19 @@ class Explore:
 
     def _panels(self, trace: Trace, chosen: Selection) -> Panels:
         return Panels(self.engine, trace, chosen, self.language)
+
+    def _first_picture(self) -> Panels:
+        """What the page opens with: the first example, or a single letter where that is too long for this server."""
+        model, text = self.engine.model, examples()[0].text
+        try:
+            return self._run(model, text, self._target_for(model, None), view_on(text, model))
+        except TooManyTokens:
+            return self._run(model, "a", "a", View())
+
+    def _target_for(self, model: str, target: str | None) -> str | None:
+        """The second text of a model that needs one: what was typed, else the first example."""
+        needed = self.engine.load(model).encoder_decoder
+        return (target or examples()[0].text) if needed else target or None
 
     def on_run(
         self, model: str, text: str, target: str, before: Selection, request: gr.Request | None = None
@@ -215,7 +241,13 @@ class Explore:
             yield self._nothing()
             return
         yield {self.model: asked[0], self.text: asked[1], self.target: asked[2] or ""}
-        yield from self._running(*asked, view, before)
+        try:
+            if self.engine.is_here(asked[0]):
+                yield from self._running(*asked, view, before)
+            else:  # a link must not make anybody's computer fetch a model
+                yield {self.notice: _line("stt-note", self.say("not_here", model=asked[0]))}
+        except SeeThroughError as error:
+            yield {self.notice: _line("stt-error", error.text(self.language))}
 
     def _running(self, model: str, text: str, target: str | None, view: View, before: Selection) -> Iterator[Updates]:
         """Stages while it takes long, then every panel; a sentence where it cannot be, and nothing else changes."""
@@ -226,22 +258,21 @@ class Explore:
                     {self.notice: _line("stt-note", step.text(self.language))} for step in self.engine.bring(model)
                 )
                 yield {self.notice: _line("stt-note", self.say("loading", model=model))}
-            if self.engine.load(model).encoder_decoder and not target:
-                target = examples()[0].text
+            typed, target = target, self._target_for(model, target)
+            if target != (typed or None):
                 yield {self.target: target}
             if view == View() and model == before.model:
                 view = View(layer=before.attention, head=before.head)
             if len(text) > LONG_TEXT:
                 yield {self.notice: _line("stt-note", self.say("running", count=f"{len(text):,}"))}
-            self.engine.trace(model, text, target or None)
+            self.engine.trace(model, text, target)
             if len(text) > LONG_TEXT:
                 yield {self.notice: _line("stt-note", self.say("drawing"))}
-            panels = self._run(model, text, target or None, view)
+            panels = self._run(model, text, target, view)
             panels.selection = replace(panels.selection, table=before.table)
+            yield self._updates_of_run(panels)
         except SeeThroughError as error:
             yield {self.notice: _line("stt-error", error.text(self.language))}
-            return
-        yield self._updates_of_run(panels)
 
     def _updates_of_run(self, panels: Panels) -> Updates:
         return {

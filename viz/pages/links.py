@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, quote, urlencode
 from transformer.messages import LANGUAGES
 
 LONGEST_TEXT = 8000  # characters; longer links break in mail programs and proxies anyway
+LONGEST_ADDRESS = 24_000  # bytes that both texts may take; servers refuse addresses of 64 KB
 LONGEST_NAME = 200  # of a model or a view
 MOST = 99_999  # no model has that many layers, no text here that many tokens
 LONGEST_QUERY = 100_000  # characters that are looked at; behind them a link is not read
@@ -33,6 +34,8 @@ class View:
 
 def to_query(view: View) -> str:
     """The query string of `view`, without "?"; what is None stays out."""
+    if len(quote(f"{view.text or ''}{view.target or ''}", errors="replace")) > LONGEST_ADDRESS:
+        view = replace(view, text=None, target=None, cell=None)  # it could not be opened again
     query, key = view.cell or (None, None)
     parts = {
         "model": view.model,

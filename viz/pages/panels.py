@@ -231,7 +231,8 @@ class Panels:
 
     def seal(self) -> str:
         """The chosen head, and what comes next, recomputed in NumPy; and the offer to recompute everything."""
-        lines = [self._seal_line("seal.head", replay.seal(self.trace, self.site, self.selection.head))]
+        of_head = replay.seal(self.trace, self.site, self.selection.head)
+        lines = [self._seal_line("seal.head", of_head, only_sums=self.how.weights is not None)]
         if self._knows_head:
             lines.append(self._seal_line("seal.next", self._next_seal()))
         offer = f'<button type="button" class="stt-copy" data-seal="all">{self.html("seal.all")}</button>'
@@ -256,8 +257,8 @@ class Panels:
             known[self.position] = replay.seal_probabilities(self.trace, self.position)
         return known[self.position]
 
-    def _seal_line(self, words: str, seal: replay.Seal) -> str:
-        return figures.seal_line(self.say(words), seal, self.language)
+    def _seal_line(self, words: str, seal: replay.Seal, *, only_sums: bool = False) -> str:
+        return figures.seal_line(self.say(words), seal, only_sums=only_sums, language=self.language)
 
     @property
     def _knows_head(self) -> bool:

@@ -126,14 +126,14 @@ def _route_files(app: FastAPI, files: tuple[Packed, ...]) -> None:
     named = {file.name: file for file in files}
 
     @app.get("/stt/{name}")
-    async def ours(name: str, request: Request) -> Response:
+    def ours(name: str, request: Request) -> Response:
         if name not in named:
             raise HTTPException(404)
         return named[name].response(request)
 
     @app.get("/assets/{name}")
     @app.get(CHINESE + "/assets/{name}")
-    async def gradios(name: str, request: Request) -> Response:
+    def gradios(name: str, request: Request) -> Response:
         file = packed_file(GRADIO_ASSETS, name)
         if file is None:
             raise HTTPException(404)

@@ -8,14 +8,14 @@ import pytest
 
 from tests.viz.pages.conftest import TEXT, ShelfEngine
 from transformer.replay import TOLERANCE
-from viz.pages.api import endpoints
+from viz.pages.api import Endpoints
 
 Api = dict[str, Callable]
 
 
 @pytest.fixture(scope="module")
 def api(shelf: ShelfEngine) -> Api:
-    return endpoints(shelf)
+    return Endpoints(shelf).by_name()
 
 
 def test_run_tells_tokens_attentions_and_the_seal(api: Api, shelf: ShelfEngine) -> None:
@@ -54,9 +54,9 @@ def test_next_tokens_tells_probabilities_of_the_whole_vocabulary(api: Api, shelf
         ("run", ("nobody", TEXT), "nobody"),
         ("run", ("grouped", ""), "no text"),
         ("run", ("grouped", "x" * 400), "401"),
-        ("attention", ("grouped", TEXT, 3, 0), "layer 0-2"),
-        ("attention", ("grouped", TEXT, 0, -1), "head 0-5"),
-        ("next_tokens", ("bert", TEXT), "bert"),
+        ("attention", ("grouped", TEXT, 3, 0), "0 to 2"),
+        ("attention", ("grouped", TEXT, 0, -1), "0 to 5"),
+        ("next_tokens", ("bert", TEXT), "no output head"),
     ],
 )
 def test_what_cannot_be_told_is_one_sentence(api: Api, name: str, values: tuple, words: str) -> None:

@@ -1,5 +1,6 @@
 """Whatever moves the selection, it stays inside its run."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -26,8 +27,9 @@ _view = st.builds(
 
 
 @pytest.fixture(scope="module")
-def trace(shelf: ShelfEngine) -> Trace:
-    return shelf.trace("t5", TEXT, "a tac")
+def run(shelf: ShelfEngine) -> Callable[[], Trace]:
+    """A run, inside a function: hypothesis prints the arguments of a test that fails, and a trace is long."""
+    return lambda: shelf.trace("t5", TEXT, "a tac")
 
 
 def _is_inside(trace: Trace, chosen: Selection) -> bool:
@@ -37,7 +39,8 @@ def _is_inside(trace: Trace, chosen: Selection) -> bool:
 
 
 @given(before=_wild, first=_any, second=_any)
-def test_no_move_leaves_the_run(trace: Trace, before: Selection, first: int, second: int) -> None:
+def test_no_move_leaves_the_run(run: Callable[[], Trace], before: Selection, first: int, second: int) -> None:
+    trace = run()
     for chosen in (
         move.within(trace, before),
         move.to_head(trace, before, first, second),
@@ -49,7 +52,8 @@ def test_no_move_leaves_the_run(trace: Trace, before: Selection, first: int, sec
 
 
 @given(view=_view)
-def test_no_link_leaves_the_run(trace: Trace, view: View) -> None:
+def test_no_link_leaves_the_run(run: Callable[[], Trace], view: View) -> None:
+    trace = run()
     chosen = move.first_look(trace, Selection("t5", TEXT, "a tac"), view)
     assert _is_inside(trace, chosen)
     if view.site in trace.attention:
@@ -59,7 +63,8 @@ def test_no_link_leaves_the_run(trace: Trace, view: View) -> None:
 
 
 @given(before=_wild)
-def test_moves_that_fit_are_kept_as_they_are(trace: Trace, before: Selection) -> None:
+def test_moves_that_fit_are_kept_as_they_are(run: Callable[[], Trace], before: Selection) -> None:
+    trace = run()
     inside = move.within(trace, before)
     assert move.within(trace, inside) == inside
     assert move.to_head(trace, inside, inside.attention, inside.head) == inside
@@ -67,14 +72,16 @@ def test_moves_that_fit_are_kept_as_they_are(trace: Trace, before: Selection) ->
 
 
 @given(before=_wild)
-def test_a_link_brings_the_selection_back(trace: Trace, before: Selection) -> None:
+def test_a_link_brings_the_selection_back(run: Callable[[], Trace], before: Selection) -> None:
+    trace = run()
     chosen = move.within(trace, before)
     view = from_query(to_query(move.view_of(trace, chosen, "zh")))
     restored = move.first_look(trace, Selection("t5", TEXT, "a tac"), view)
     assert replace(restored, exact=view.view == "exact") == chosen and view.language == "zh"
 
 
-def test_without_a_wish_the_middle_and_the_last_token_are_shown(trace: Trace) -> None:
+def test_without_a_wish_the_middle_and_the_last_token_are_shown(run: Callable[[], Trace]) -> None:
+    trace = run()
     chosen = move.first_look(trace, Selection("t5", TEXT, "a tac"), View())
     site = move.site_of(trace, chosen)
     assert (site, chosen.head) == (trace.attention_sites()[3], 0)
@@ -82,7 +89,8 @@ def test_without_a_wish_the_middle_and_the_last_token_are_shown(trace: Trace) ->
     assert chosen.key == int(np.argmax(trace.weights(site, 0)[chosen.query]))
 
 
-def test_the_cell_stays_where_another_head_has_it(trace: Trace) -> None:
+def test_the_cell_stays_where_another_head_has_it(run: Callable[[], Trace]) -> None:
+    trace = run()
     sites = trace.attention_sites()
     before = Selection("t5", TEXT, "a tac", sites.index("decoder.1.self"), 6, 3, 2)
     assert move.to_head(trace, before, sites.index("encoder.2.self"), 5) == replace(before, attention=2, head=5)
