@@ -1,7 +1,6 @@
 """What a visitor can choose: a catalog name, a local folder, or a hub id, and how it becomes a `LoadedModel`."""
 
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Lock
@@ -42,7 +41,7 @@ def _untrained() -> LoadedModel:
 
 _MADE_HERE: dict[str, Callable[[], LoadedModel]] = {"untrained": _untrained}
 MOST_TYPED = 2  # models in memory beside the catalog's own; whoever types a third name lets the oldest go
-_loaded: OrderedDict[str, LoadedModel] = OrderedDict()
+_loaded: dict[str, LoadedModel] = {}
 _locks: dict[str, Lock] = {}
 _guard = Lock()
 
@@ -74,11 +73,12 @@ def load_model(name: str, *, limit_mb: int | None = None, folders_allowed: bool 
             _locks.pop(name, None)
             raise
         with _guard:
-            _loaded[name] = found
-            _loaded.move_to_end(name)
+            _loaded.pop(name, None)
+            _loaded[name] = found  # the latest is last
             typed = [one for one in _loaded if one not in _own_names()]
             for oldest in typed[:-MOST_TYPED]:
-                del _loaded[oldest], _locks[oldest]
+                del _loaded[oldest]
+                _locks.pop(oldest, None)
     return found
 
 

@@ -104,6 +104,8 @@ def seals(trace: Trace) -> Iterator[Seal]:
     yield from (seal_attention(trace, site) for site in trace.attention)
     yield from (_seal_part(trace, name) for name in trace.parts if _has_ends(trace, name))
     yield from (_seal_sum(trace, site) for site, terms in trace.sums.items() if _has(trace, site, *terms))
+    if any(leaves == "logits" and _has_ends(trace, name) for name, (_, leaves) in trace.part_inputs.items()):
+        yield seal_probabilities(trace, -1)  # the log-sum-exp, where it matters most
 
 
 def seal_tokens(trace: Trace, stack: str) -> Seal:

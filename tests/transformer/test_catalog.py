@@ -1,11 +1,13 @@
 """catalog.py: what a visitor can choose, and how a name becomes a model."""
 
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import numpy as np
 import pytest
 
+from tests.transformer.families import build
 from transformer import catalog, load_model, run
 from transformer.catalog import bring, choices, default_choice, is_loaded
 from transformer.errors import ModelError, SeeThroughError
@@ -16,7 +18,7 @@ from transformer.replay import replay
 @pytest.fixture(autouse=True)
 def nothing_is_loaded(monkeypatch, tmp_path):
     """An empty cache folder, as after a fresh clone."""
-    monkeypatch.setattr(catalog, "_loaded", {})
+    monkeypatch.setattr(catalog, "_loaded", OrderedDict())
     monkeypatch.setattr(catalog, "_locks", {})
     monkeypatch.setenv("STT_HOME", str(tmp_path))
 
@@ -31,7 +33,7 @@ def test_the_untrained_model_is_there_without_any_file():
 
 def test_it_is_the_same_model_every_time(monkeypatch):
     first = run(load_model("untrained"), "cat")
-    monkeypatch.setattr(catalog, "_loaded", {})
+    monkeypatch.setattr(catalog, "_loaded", OrderedDict())
     again = run(load_model("untrained"), "cat")
     assert np.array_equal(first["logits"], again["logits"]) and first.key != again.key
 
@@ -70,9 +72,21 @@ def test_unknown_names_are_named_errors(name):
         with pytest.raises(ModelError) as caught:
             load_model(name)
         assert caught.value.text("zh") != str(caught.value) and (name in str(caught.value) or not name)
-    assert not is_loaded(name)
+    assert not catalog._loaded
     with pytest.raises(SeeThroughError):
         list(bring(name))
+
+
+def test_one_folder_is_one_model_and_the_oldest_of_many_typed_ones_leaves(tmp_path):
+    for name in "abc":
+        build("gpt2").save_pretrained(tmp_path / name)
+    first = load_model(str(tmp_path / "a"))
+    assert load_model(str(tmp_path / "b" / ".." / "a")) is first
+    own = load_model("untrained")
+    for name in "bc":
+        load_model(str(tmp_path / name))
+    assert not is_loaded(str(tmp_path / "a")) and is_loaded(str(tmp_path / "c"))
+    assert load_model("untrained") is own and load_model(str(tmp_path / "a")) is not first
 
 
 def test_a_visitor_may_be_kept_from_folders(tmp_path):

@@ -1,6 +1,8 @@
 """engine.py: the desk where pages ask: one pass per text and model, limits with both numbers, nothing left locked."""
 
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 
 import numpy as np
@@ -24,7 +26,9 @@ def engine(tiny, scramble, monkeypatch) -> Engine:
     config = tiny(vocab_size=tokenizer.vocab_size, max_positions=211, positions="learned")
     models = {name: wrap(scramble(DecoderLM(config)), tokenizer, name) for name in ("one", "two")}
     models |= {"mute": family("gpt2").model}
-    monkeypatch.setattr(catalog, "_loaded", models)
+    made_here = {name: partial(models.__getitem__, name) for name in models}
+    monkeypatch.setattr(catalog, "_MADE_HERE", {**catalog._MADE_HERE, **made_here})
+    monkeypatch.setattr(catalog, "_loaded", OrderedDict())
     return Engine("one", max_tokens=100)
 
 
@@ -105,9 +109,9 @@ def test_small_maps_are_made_once(engine):
 
 
 def test_names_of_tokens_and_choices(engine):
-    assert engine.token("one", 3 + ord(" ")) == "·" and engine.token("mute", 7) == "7"
-    assert engine.is_loaded("one") and not engine.is_loaded("three")
+    assert engine.token("one", 3 + ord(" ")) == "·" and engine.token("mute", 7) == "<7>"
+    assert engine.is_loaded("one") and not engine.is_loaded("two")
     everything = [choice.name for choice in Engine("one").choices()]
-    assert everything == ["smollm2", "minilm", "untrained"]
+    assert everything == ["smollm2", "minilm", "untrained", "one", "two", "mute"]
     here = [choice.name for choice in Engine("one", packs=False).choices()]
     assert here == [choice.name for choice in catalog.choices() if choice.ready]

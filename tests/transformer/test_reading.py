@@ -44,7 +44,7 @@ STRUCTURES = {
     "phi": [("decoder", "tokens embedding", BRANCHES, "norm head")],
     "cohere": [("decoder", "tokens embedding", BRANCHES, "norm head")],
     "gpt_neox": [("decoder", "tokens embedding", "(norm attention | norm ffn) add", "norm head")],
-    "falcon": [("decoder", "tokens embedding", BRANCHES, "norm head")],
+    "falcon": [("decoder", "tokens embedding", "norm (attention | unknown) add", "norm head")],
     "bloom": [("decoder", "tokens embedding norm", PRE, "norm head")],
     "t5": [
         ("encoder", "tokens embedding", PRE, "norm"),
@@ -74,7 +74,7 @@ def test_blocks_that_differ_are_drawn_as_they_are():
     modern = [words(block) for block in family("modernbert").model.structure.stack("encoder").blocks]
     assert modern == ["attention add norm ffn add", PRE, PRE, PRE]
     deepseek = [words(block) for block in family("deepseek_v3").model.structure.stack("decoder").blocks]
-    assert deepseek == [PRE, "norm attention add norm (ffn | ffn) add"]
+    assert deepseek == [PRE, "norm attention add norm (unknown | ffn) add"]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +189,8 @@ def test_blocks_without_attention_are_not_left_out_in_silence():
 def test_a_feed_forward_of_an_unknown_kind_has_no_formula():
     model = family("mixtral").model
     assert model.plan.lacks["decoder.0.ffn"] == "lack.formula_unknown"
+    experts = box(model, "decoder.0.ffn")
+    assert experts.kind == "unknown" and experts.label_values["class"] == "MixtralExperts"
     trace = run(model, ids=SOURCES[0])
     assert "decoder.0.ffn.output" in trace.sites and "decoder.0.ffn.hidden" not in trace.sites
 

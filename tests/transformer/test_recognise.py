@@ -93,8 +93,15 @@ def test_linear_layers_of_both_orders():
         assert is_linear(one)
         np.testing.assert_allclose(linear_part(layer)(to_numpy(X)), to_numpy(one.output), atol=1e-5)
     assert linear_part(nn.Embedding(53, 28)) is None and linear_part(nn.LayerNorm(28)) is None
-    square = filled(Conv1D(28, 28))
-    assert is_linear(said(square, X)) and not is_linear(said(square, X, X @ square.weight.T + square.bias))
+
+
+class OwnLinear(nn.Linear):
+    """A class that is not torch's own is asked for its numbers."""
+
+
+def test_a_matrix_of_an_unknown_class_is_believed_only_if_it_gives_its_numbers():
+    square = filled(OwnLinear(28, 28))
+    assert is_linear(said(square, X)) and not is_linear(said(square, X, X @ square.weight + square.bias))
 
 
 NAMES = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "silu": "silu", "quick_gelu": "quick_gelu",

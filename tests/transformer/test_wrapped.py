@@ -13,7 +13,7 @@ from torch import nn
 from tests.transformer.families import SOURCES, build, family
 from transformer import run, wrap
 from transformer.decoder_lm import DecoderLM
-from transformer.errors import NoAttentionSeen, NotATextModel, SlowTokenizer
+from transformer.errors import NoAttentionSeen, NotATextModel, SlowTokenizer, WeightsChanged
 from transformer.replay import replay
 from transformer.wrapped import LoadedModel, longest_input, own_weights, vocabulary_size
 
@@ -95,6 +95,8 @@ def test_weights_that_are_trained_further_are_the_ones_that_are_seen():
     after = run(model, ids=SOURCES[0])
     assert all(seal.holds for seal in replay(after)) and not np.array_equal(after["logits"], before["logits"])
     assert all(np.array_equal(before[site], array) for site, array in kept.items())
+    with pytest.raises(WeightsChanged, match=r"decoder\.1\.ffn\.output"):
+        before["decoder.1.ffn.output"]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
