@@ -104,7 +104,7 @@ def _whole(encoding: Encoded, cluster: list[int]) -> str:
     """The characters that the tokens of `cluster` make up together."""
     spans = [span for index in cluster if (span := encoding.spans[index]) is not None]
     if encoding.text is not None and spans:
-        return encoding.text[min(start for start, _ in spans) : max(end for _, end in spans)].strip()
+        return visible(encoding.text[min(start for start, _ in spans) : max(end for _, end in spans)].strip(" "))
     return b"".join(encoding.bytes[index] for index in cluster).decode("utf-8", "backslashreplace").strip()
 
 
