@@ -6,8 +6,8 @@ is, so a bare pass costs nothing and visitors in different threads never hear ea
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -24,14 +24,16 @@ def kind_of(site: str) -> str:
     return "embedding" if ".embed." in site else "logits" if site.endswith("head.input") else "stream"
 
 
-_SMALLEST, _LARGEST = 1 << 18, 12_000_000  # floats of a block
+_SMALLEST, _LARGEST = 1 << 18, 4_000_000  # floats of a block
 
 
 class Arena:
     """Room for a run's copies, in few large blocks.
 
     Single copies, kept between the pass's own short-lived tensors, would pin the heap in its spread-out state and cost
-    more than themselves; untouched pages of a block cost nothing.
+    more than themselves; untouched pages of a block cost nothing. Blocks are small enough (16 MB) that the allocator
+    keeps and reuses those of a trace that is gone: fresh memory, which the system must clear first, costs as much time
+    as all the copying.
     """
 
     def __init__(self) -> None:
@@ -41,8 +43,7 @@ class Arena:
         """A contiguous float32 copy of its own: the model may go on to change the tensor in place."""
         if self._used + tensor.numel() > len(self._block):
             size = max(self._next, tensor.numel())
-            # NumPy asks the system for huge pages here, which makes first touches several times cheaper.
-            self._block, self._used = torch.from_numpy(np.empty(size, np.float32)), 0
+            self._block, self._used = torch.empty(size), 0
             self._next = min(2 * self._next, _LARGEST)
         room = self._block[self._used : self._used + tensor.numel()].view(tensor.shape)
         self._used += tensor.numel()
@@ -56,8 +57,13 @@ def check_numbers(vectors: Tensor) -> Tensor:
     would double the recording. These numbers of the pass are, and the seal compares them; no two cells can be swapped
     unnoticed. q, k and v have them too, since a query that sees one key gives its value whatever the query was.
     """
-    size = vectors.shape[-1]
-    return vectors.detach().float() @ (1 + torch.arange(size, device=vectors.device) / size)
+    return vectors.detach().float() @ _check_weights(vectors.shape[-1], vectors.device)
+
+
+@cache
+def _check_weights(size: int, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):  # it outlives the pass that asks for it first
+        return 1 + torch.arange(size, device=device) / size
 
 
 class Recorder:
@@ -83,7 +89,8 @@ class Recorder:
         # The context is not kept: it follows from q, k and v. Masks and biases are made once per pass, shared by its
         # layers and never written to.
         query, key, value = (self._copy_heads(tensor) for tensor in (call.query, call.key, call.value))
-        given = {"q_check": call.query, "k_check": call.key, "v_check": call.value, "check": call.context}
+        # Taken from the copies, which lie close together and are still at hand.
+        given = {"q_check": query, "k_check": key, "v_check": value, "check": call.context}
         self.checks[site] = {name: self._check_heads(tensor) for name, tensor in given.items()}
         self.calls[site] = replace(call, query=query, key=key, value=value, context=self.checks[site]["check"])
 

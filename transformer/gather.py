@@ -1,6 +1,7 @@
 """What comes out of a run: the recorder's batch tensors become one `Trace` per row."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,12 +21,12 @@ def top_logits(logits: Tensor) -> TopLogits:
     """The largest logits of (batch, position, vocabulary) in float32, some rows at a time: nothing is copied whole."""
     flat, k = logits.flatten(0, 1), min(TOP, logits.shape[-1])
     ids, values, logsumexp = [], [], []
-    for rows in flat.split(16):
-        top = rows.float().topk(k, dim=-1)
+    for rows in flat.split(16):  # as many as stay in the processor's cache
+        top = _largest(rows.float(), k)
         ids.append(top.indices)
         values.append(top.values)
-        shifted = (rows.float() - top.values[:, :1]).exp_()  # ≤ 1, so the sum cannot overflow
-        logsumexp.append(top.values[:, 0] + shifted.sum(-1).log_())
+        # log-softmax of a row is the row less its log-sum-exp, and is computed in one go
+        logsumexp.append(rows[:, 0].float() - torch.log_softmax(rows.float(), dim=-1)[:, 0])
     shape = logits.shape[:2]
     return TopLogits(
         ids=torch.cat(ids).view(*shape, k).numpy(),
@@ -33,6 +34,26 @@ def top_logits(logits: Tensor) -> TopLogits:
         logsumexp=torch.cat(logsumexp).view(shape).numpy(),
         vocabulary=logits.shape[-1],
     )
+
+
+class _Top(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+
+def _largest(rows: Tensor, k: int, group: int = 64) -> _Top:
+    """The k largest of each row, largest first. Those of a large vocabulary lie in the k groups with the largest
+    members, so the rest need not be sorted."""
+    whole = rows.shape[1] // group
+    if whole <= 2 * k:
+        return _Top(*rows.topk(k, dim=-1))
+    groups = rows[:, : whole * group].unflatten(1, (whole, group))
+    best = groups.amax(-1).topk(k, dim=-1).indices  # (position, k)
+    members = (best[..., None] * group + torch.arange(group)).flatten(1)  # (position, k · group)
+    rest = torch.arange(whole * group, rows.shape[1]).expand(len(rows), -1)
+    candidates = torch.cat([members, rest], dim=1)
+    top = rows.gather(1, candidates).topk(k, dim=-1)
+    return _Top(top.values, candidates.gather(1, top.indices))
 
 
 def stream_arrays(recorder: Recorder, row: int, lengths: Mapping[str, int]) -> dict[str, Array]:
