@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
@@ -51,13 +52,18 @@ def bare(attention: str = "sdpa", **wanted: bool) -> Callable[[list[int]], objec
 
 
 def transformer_lens() -> Callable[[list[int]], object]:
-    """The same shape in TransformerLens, every activation cached."""
-    from transformer_lens import HookedTransformer, HookedTransformerConfig
+    """The same model in TransformerLens 4, every activation cached."""
+    from tokenizers import Tokenizer, models
+    from transformer_lens import TransformerBridge
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    config = HookedTransformerConfig(
-        n_layers=12, d_model=768, n_heads=12, d_head=64, d_mlp=3072, d_vocab=50257, n_ctx=1024, act_fn="gelu_new"
-    )
-    module = HookedTransformer(config).eval()
+    # It wants a tokenizer that lies in a folder, though only ids are given; one word is enough.
+    words = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+    saved = PreTrainedTokenizerFast(tokenizer_object=words, bos_token="a", eos_token="a", pad_token="a")
+    with TemporaryDirectory() as folder:
+        saved.save_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        module = TransformerBridge.boot_transformers("gpt2", hf_model=gpt2_small("eager"), tokenizer=tokenizer)
 
     def forward(ids: list[int]) -> object:
         with torch.inference_mode():
