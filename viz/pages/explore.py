@@ -1,5 +1,5 @@
-"""Explore: one run, from text to probabilities. This file lays the page out and wires it; what it shows is made in
-`panels.py`, what is chosen in `selection.py`."""
+"""Explore: one run, from text to probabilities. This file says what happens when; where things stand is in `layout.py`,
+what they show in `panels.py`, what is chosen in `selection.py`."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,15 +12,15 @@ import gradio as gr
 
 from transformer.engine import Engine
 from transformer.errors import SeeThroughError, TooManyTokens
-from transformer.messages import message
 from transformer.trace import Trace
 from viz import figures
 from viz.pages import selection as move
 from viz.pages.api import Endpoints
-from viz.pages.examples import example_buttons, examples, view_on
+from viz.pages.examples import examples, view_on
+from viz.pages.layout import Layout
 from viz.pages.links import View, from_query
 from viz.pages.panels import Panels
-from viz.pages.plot_view import address_view, data_of, html_view, move_selection, picked, plot_view, whole_of
+from viz.pages.plot_view import data_of, move_selection, picked, whole_of
 from viz.pages.selection import Selection
 
 LONG_TEXT = 500  # characters; beyond, the page says what it is doing
@@ -40,95 +40,16 @@ def build(language: str, engine: Engine) -> gr.Blocks:
     return Explore(language, engine).blocks
 
 
-class Explore:
-    """The page: its components by name, and the handlers that fill them."""
+class Explore(Layout):
+    """The page: the components of `Layout`, and the handlers that fill them."""
 
     def __init__(self, language: str, engine: Engine) -> None:
-        self.language, self.engine = language, engine
+        super().__init__(language, engine)
         self._waiting: dict[str | None, tuple[str, str, str]] = {}  # visitor -> what runs for them now
         self.start = self._first_picture()
         with gr.Blocks(title=self.say("title"), analytics_enabled=False) as self.blocks:
-            self._lay_out()
+            self.lay_out(self.start)
             self._wire()
-
-    def say(self, key: str, /, **values: object) -> str:
-        return message(f"explore.{key}", self.language, **values)
-
-    # --- layout ------------------------------------------------------------------------------------------------------
-
-    def _lay_out(self) -> None:
-        panels, chosen = self.start, self.start.selection
-        self.state = gr.State(chosen)
-        with gr.Row(elem_classes=["stt-row"]):
-            self.model = gr.Dropdown(
-                self._model_choices(), value=chosen.model, label=self.say("model"), allow_custom_value=True,
-                elem_id="model", scale=3, min_width=220,
-            )  # fmt: skip
-            self.text = gr.Textbox(chosen.text, label=self.say("text"), lines=1, max_lines=6, elem_id="text", scale=7)
-            self.target = gr.Textbox(
-                chosen.target or "", label=self.say("target"), lines=1, max_lines=6, elem_id="target", scale=5,
-                visible=len(panels.trace.encodings) > 1,
-            )  # fmt: skip
-            self.run = gr.Button(self.say("run"), variant="primary", elem_id="run", scale=1, min_width=96)
-        self.notice = html_view("", elem_id="notice", label=self.say("notice"), live=True)
-        with gr.Row(elem_classes=["stt-row", "stt-under"]):
-            self.examples = html_view(example_buttons(self.language), elem_id="examples", label=self.say("try"))
-            self.status = html_view(panels.status(), elem_id="status", label=self.say("status.label"), live=True)
-        self.strip = html_view(panels.strip(), elem_id="token-strip", label=self.say("strip"))
-        self.diagram = html_view(panels.diagram(), elem_id="diagram", label=self.say("diagram"))
-        with gr.Row(elem_classes=["stt-columns"]):
-            self._lay_out_columns(panels)
-        self.address = address_view(panels.address())
-
-    def _lay_out_columns(self, panels: Panels) -> None:
-        with gr.Column(elem_classes=["stt-overview"]):
-            self.mosaic_title = html_view(panels.mosaic_title(), elem_id="mosaic-title", label=self.say("mosaic.label"))
-            self.mosaic = plot_view(panels.mosaic(), elem_id="mosaic", label=self.say("mosaic.label"))
-        with gr.Column(elem_classes=["stt-detail"]):
-            with gr.Column(elem_classes=["stt-head"]):
-                with gr.Row(elem_classes=["stt-chooser"]):
-                    self.layer = gr.Dropdown(
-                        **self._layers(panels), label=self.say("layer"), elem_id="layer", min_width=0
-                    )
-                    self.head = gr.Dropdown(**self._heads(panels), label=self.say("head"), elem_id="head", min_width=0)
-                self.head_title = html_view(
-                    panels.head_title(), elem_id="head-title", label=self.say("head.label"), live=True
-                )
-            self.exact = gr.Button(
-                **self._exact(panels), elem_id="exact", elem_classes=["stt-pill"], size="sm", min_width=0
-            )
-            self.head_map = plot_view(panels.head_map(), elem_id="head-map", label=self.say("head.map"))
-            self.head_lines = plot_view(panels.head_lines(), elem_id="head-lines", label=self.say("head.lines"))
-            self.seal = html_view(panels.seal(), elem_id="seal", label=self.say("seal.label"))
-            with gr.Accordion(self.say("table"), open=False, elem_id="head-table-box") as self.table_box:
-                self.table = html_view("", elem_id="head-table", label=self.say("table"))
-        with gr.Column(elem_classes=["stt-numbers"]):
-            self.arithmetic = html_view(panels.arithmetic(), elem_id="arithmetic", label=self.say("cell.title"))
-            self.next_title = html_view(panels.next_title(), elem_id="next-title", label=self.say("next.title"))
-            self.next_tokens = plot_view(panels.next_tokens(), elem_id="next-tokens", label=self.say("next.title"))
-
-    def _model_choices(self) -> list[tuple[str, str]]:
-        return [(self._choice_label(choice), choice.name) for choice in self.engine.choices()]
-
-    def _choice_label(self, choice: Any) -> str:
-        words = message(f"model.{choice.name}", self.language)
-        if choice.ready or choice.pack is None:
-            return words
-        return self.say("model.cost", words=words, mb=round(choice.pack.wheel_bytes / 1e6), seconds=choice.pack.seconds)
-
-    def _layers(self, panels: Panels) -> dict[str, Any]:
-        names = [(panels.layer_name(site), number) for number, site in enumerate(panels.trace.attention_sites())]
-        return {"choices": names, "value": panels.selection.attention}
-
-    def _heads(self, panels: Panels) -> dict[str, Any]:
-        return {
-            "choices": [(str(number), number) for number in range(panels.how.heads)],
-            "value": panels.selection.head,
-        }
-
-    def _exact(self, panels: Panels) -> dict[str, Any]:
-        key = "whole" if panels.selection.exact else "exact"
-        return {"value": self.say(key), "visible": move.is_long(panels.trace, panels.selection)}
 
     # --- wiring ------------------------------------------------------------------------------------------------------
 
@@ -281,7 +202,7 @@ class Explore:
             self.mosaic_title: panels.mosaic_title(),
             self.status: panels.status(),
             # Not what stands in the boxes: a visitor may have changed that meanwhile, and it runs next.
-            self.model: gr.update(choices=self._model_choices()),
+            self.model: gr.update(choices=self.model_choices()),
             self.target: gr.update(visible=len(panels.trace.encodings) > 1),
         }
 
@@ -385,9 +306,9 @@ class Explore:
             self.state: panels.selection,
             **self._updates_of_row(panels),
             self.diagram: panels.diagram(),
-            self.layer: gr.update(**self._layers(panels)),
-            self.head: gr.update(**self._heads(panels)),
-            self.exact: gr.update(**self._exact(panels)),
+            self.layer: gr.update(**self.layers(panels)),
+            self.head: gr.update(**self.heads(panels)),
+            self.exact: gr.update(**self.exactness(panels)),
             self.head_map: panels.head_map(),
             self.arithmetic: panels.arithmetic(),
             self.address: panels.address(),
