@@ -20,6 +20,7 @@ SeeThroughError
 │   ├── SlowTokenizer
 │   ├── ModelTooBig
 │   ├── NotATextModel
+│   ├── CannotRecord        its own code failed on this input, or handed out what cannot be laid along the tokens
 │   └── NoAttentionSeen
 ├── PackError               a model pack cannot be brought
 │   ├── UnknownPack
@@ -119,6 +120,9 @@ class ModelTooBig(ModelError): ...
 
 
 class NotATextModel(ModelError): ...
+
+
+class CannotRecord(ModelError): ...
 
 
 class NoAttentionSeen(ModelError): ...

@@ -25,8 +25,9 @@ def top_logits(logits: Tensor) -> TopLogits:
         top = _largest(rows.float(), k)
         ids.append(top.indices)
         values.append(top.values)
-        # log-softmax of a row is the row less its log-sum-exp, and is computed in one go
-        logsumexp.append(rows[:, 0].float() - torch.log_softmax(rows.float(), dim=-1)[:, 0])
+        shifted = (rows.float() - top.values[:, :1]).exp_()  # ≤ 1, so the sum cannot overflow
+        # In float64: beside logits of 30, float32 would round every probability by a hundred-thousandth.
+        logsumexp.append(top.values[:, 0].double() + shifted.sum(-1).double().log())
     shape = logits.shape[:2]
     return TopLogits(
         ids=torch.cat(ids).view(*shape, k).numpy(),

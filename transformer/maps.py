@@ -36,6 +36,13 @@ class Attention:
             return np.arange(n_key)[None, :] <= np.arange(n_query)[rows, None]
         return np.ones((n_query, n_key), dtype=bool)[rows]
 
+    def hides_the_future(self, head: int) -> bool:
+        """Whether the mask is the causal one and nothing else: query t may look at keys 0…t."""
+        if self.allowed is None:
+            return self.causal
+        allowed = self.allowed if self.allowed.ndim == 2 else self.allowed[head]
+        return bool((allowed == np.tri(*allowed.shape).astype(bool)).all())
+
     def scores(self, q: Array, k: Array) -> Array:
         """(query, key): scaled, and soft-capped where the model does so; before bias and mask."""
         scores = q.astype(np.float64) @ k.astype(np.float64).T * self.scale

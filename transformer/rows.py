@@ -33,7 +33,10 @@ def source_rows(
     masks = None if mask is None else _lists(mask)
     if ids is not None:
         return _rows_of_ids(model, _lists(ids), masks, max_tokens)
-    texts = [text] if isinstance(text, str) else list(text or ())
+    texts = [text] if isinstance(text, str) else list(text) if isinstance(text, list | tuple) else [text]
+    if any(one is not None and not isinstance(one, str) for one in texts):
+        raise ShapesDoNotFit(what="text", expected="str / [str, …]", got=repr(text)[:60])
+    texts = [str(one) for one in texts if one is not None]
     if not texts:
         raise EmptyText()
     encodings = [encode(model, one, max_tokens) for one in texts]
@@ -80,10 +83,19 @@ def _mask(rows: Rows) -> Tensor:
 
 def _lists(values: Any) -> list[list[int]]:
     """Numbers of any kind (lists, tuples, arrays, tensors), one row or several, as lists."""
-    plain = values.tolist() if hasattr(values, "tolist") else list(values)
-    if not plain or not hasattr(plain[0], "__len__"):
-        return [[int(one) for one in plain]]
-    return [[int(one) for one in row] for row in plain]
+    try:
+        plain = values.tolist() if hasattr(values, "tolist") else list(values)
+        rows = plain if plain and hasattr(plain[0], "__len__") else [plain]
+        whole = [[int(one) for one in row] for row in rows]
+        if any(
+            number != one
+            for numbers, row in zip(whole, rows, strict=True)
+            for number, one in zip(numbers, row, strict=True)
+        ):
+            raise ValueError  # 3.7, or "5"
+    except (TypeError, ValueError, OverflowError):
+        raise ShapesDoNotFit(what="ids", expected="[5, 7, 9] / [[5, 7], [9]]", got=repr(values)[:60]) from None
+    return whole
 
 
 def is_batch(text: Texts | None, ids: Any) -> bool:
@@ -108,6 +120,8 @@ def _rows_of_ids(
     for row, mask in zip(lists, masks, strict=True):
         if len(mask) != len(row):
             raise ShapesDoNotFit(what="attention_mask", expected=len(row), got=len(mask))
+        if not set(mask) <= {0, 1}:
+            raise ShapesDoNotFit(what="attention_mask", expected="0 / 1", got=mask[:20])
         fill, blank = [pad] * (longest - len(row)), [0] * (longest - len(row))
         full, real = (fill + row, blank + mask) if left else (row + fill, mask + blank)
         rows.append(_encoding_of_ids(model, full, [not one for one in real]))

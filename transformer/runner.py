@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer import gather
 from transformer.capture import EVERYTHING, Recorder, kind_of
-from transformer.errors import ShapesDoNotFit
+from transformer.errors import CannotRecord, ShapesDoNotFit
 from transformer.listening import listening
 from transformer.rows import Ids, Rows, Texts, forward_inputs, is_batch, source_rows, target_rows
 from transformer.tokenizer import Encoding
@@ -36,16 +36,21 @@ def run(
     `text`, `target`: source and target text; `ids`, `target_ids` instead of them; `attention_mask`: 1 = real,
     0 = padding, shaped like `ids`. `record`: which of {"attention", "stream", "embedding", "logits"} is kept; q, k, v
     and the mask belong to "attention". `max_tokens`: refuse more than this (default: what the model's positions reach).
-    Raises EmptyText, BrokenText, TooManyTokens, UnknownToken, MissingTarget, NoTokenizer, ShapesDoNotFit.
+    Raises EmptyText, BrokenText, TooManyTokens, UnknownToken, MissingTarget, NoTokenizer, ShapesDoNotFit, CannotRecord.
     """
     model = as_it_is_now(model)
     source = source_rows(model, text, ids, attention_mask, max_tokens)
     targets = target_rows(model, target, target_ids, max_tokens, len(source))
     wanted = frozenset(record)
     if not wanted <= EVERYTHING:
-        raise ShapesDoNotFit(what="record", expected=f"⊆ {{{', '.join(sorted(EVERYTHING))}}}", got=sorted(wanted))
-    heard = _pass(model, source, targets, wanted)
-    traces = [heard.trace(model, source, targets, row) for row in range(len(source))]
+        raise ShapesDoNotFit(
+            what="record", expected=f"⊆ {{{', '.join(sorted(EVERYTHING))}}}", got=sorted(map(str, wanted))
+        )
+    try:
+        heard = _pass(model, source, targets, wanted)
+        traces = [heard.trace(model, source, targets, row) for row in range(len(source))]
+    except (ValueError, RuntimeError, IndexError, TypeError) as problem:  # a family's own code, on this very input
+        raise CannotRecord(model=model.name, reason=str(problem).strip().split("\n")[0][:200]) from problem
     return traces if is_batch(text, ids) else traces[0]
 
 

@@ -57,7 +57,7 @@ class TopLogits:
 
     ids: Array  # (position, k) int64, largest first
     values: Array  # (position, k)
-    logsumexp: Array  # (position,)
+    logsumexp: Array  # (position,) float64
     vocabulary: int
 
     def of_row(self, row: int) -> "TopLogits":
@@ -235,7 +235,10 @@ class Trace:
         return self._how(site).may_look(head, rows, lengths["query"], lengths["key"])
 
     def _per_head(self, site: str, head: int | None, of_head: Callable[[int], Array]) -> Array:
-        heads = range(self._how(site).heads) if head is None else [head]
+        count = self._how(site).heads
+        if head is not None and (type(head) is bool or not 0 <= head < count):
+            raise NoSuchSite(site=f"{site}[{head}]", sites=f"{site}[0 … {count - 1}]")
+        heads = range(count) if head is None else [head]
         maps = [of_head(h).astype(np.float32) for h in heads]
         return np.stack(maps) if head is None else maps[0]
 

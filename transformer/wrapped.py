@@ -65,6 +65,8 @@ def wrap(module: nn.Module, tokenizer: object = None, name: str | None = None) -
     wants = getattr(module, "main_input_name", "input_ids" if "input_ids" in accepts else ", ".join(sorted(accepts)))
     if wants != "input_ids" or not vocabulary_size(module):
         raise NotATextModel(name=name or type(module).__name__, wants=wants)
+    if getattr(_text_config(module), "attention_type", None) == "block_sparse":
+        raise NoAttentionSeen(name=name or type(module).__name__)  # it attends otherwise as soon as a text is long
     weights, adapted, name = weights_of(module), _adapted(tokenizer), name or type(module).__name__
     if module not in _seen or _seen[module][0] != weights:
         _seen[module] = (weights, _read_or_restore(module, accepts))
@@ -183,7 +185,9 @@ def _weights_only_evidence(
         raise NoAttentionSeen(name=type(module).__name__) from problem
     weights = own_weights(evidence.answer)
     modules = [one for one in evidence.heard if _keeps_attention(one, evidence)]
-    if not weights or len(modules) != len(weights) or not _says(evidence, untouched):
+    lengths = ((SOURCE_LENGTH,) * 2, (TARGET_LENGTH,) * 2, (TARGET_LENGTH, SOURCE_LENGTH))
+    windowed = any(tuple(one.shape[-2:]) not in lengths for one in weights)  # Longformer's columns are no keys
+    if not weights or windowed or len(modules) != len(weights) or not _says(evidence, untouched):
         raise NoAttentionSeen(name=type(module).__name__)
     for one, array in zip(modules, weights, strict=True):
         one.weights = array

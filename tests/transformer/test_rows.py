@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.transformer.families import family
 from transformer.errors import EmptyText, MissingTarget, NoTokenizer, ShapesDoNotFit, TooManyTokens, UnknownToken
 from transformer.rows import encode, forward_inputs, is_batch, source_rows, target_rows
+from transformer.runner import run
 from transformer.tokenizer import ByteTokenizer
 
 
@@ -129,3 +130,14 @@ def test_inputs_of_an_encoder_decoder_and_of_a_family_that_gives_weights_only():
 def test_a_real_model_is_asked_the_same_way():
     found = forward_inputs(family("bloom").model, source_rows(family("bloom").model, None, [5, 6], None, None), None)
     assert found["output_attentions"] is True and "position_ids" not in found
+
+
+@pytest.mark.parametrize("ids", [[5.7, 6], "55", ["a"], [5, None], [[[5]]], 5, [float("nan")]])
+def test_what_is_no_list_of_ids_is_refused_in_words(ids):
+    with pytest.raises(ShapesDoNotFit):
+        run(family("gpt2").model, ids=ids)
+
+
+def test_a_mask_of_other_numbers_is_refused_in_words():
+    with pytest.raises(ShapesDoNotFit):
+        run(family("gpt2").model, ids=[5, 6, 7], attention_mask=[2, 1, -1])

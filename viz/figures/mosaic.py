@@ -126,18 +126,15 @@ def _layout(
     row = min(34, max(11, 560 / count))
     below = 26 + 15 * caption.count("\n")
     names = [str(layer) for layer in range(count)] if layers is None else list(layers)
-    layer, head = selected or (None, None)
     at = None if selected is None else (selected[1], selected[0])
     axis = {"type": "linear", "showgrid": False, "zeroline": False, "ticks": "", "tickmode": "array"}
     axis |= {"tickfont": {"size": 11}}
     small = {"size": 11, "color": theme.LIGHT["muted"]}
     return {
         "xaxis": axis
-        | _ticks([str(number) for number in range(most)], 12, head)
+        | _ticks([str(number) for number in range(most)], 12)
         | {"range": [-0.5, most - 0.5], "side": "top", "title": _title("figure.head", small, language)},
-        "yaxis": axis
-        | _ticks(names, int(row * count / 20) or 1, layer)
-        | {"range": [count - 0.5, -0.5], "automargin": True},
+        "yaxis": axis | _ticks(names, int(row * count / 20) or 1) | {"range": [count - 0.5, -0.5], "automargin": True},
         "shapes": [] if at is None else [frame(*at)],
         "annotations": [note(caption), _corner(message("figure.layer", language), small)],
         "meta": {"caption": caption, "block": block, "select": selectable((-0.5, -0.5), 1, (most, count), at)},
@@ -156,12 +153,7 @@ def _title(key: str, font: dict, language: str) -> dict:
     return {"text": message(key, language), "font": font, "standoff": 4}
 
 
-def _ticks(names: list[str], most: int, selected: int | None) -> dict:
-    shown = thinned(len(names), most, selected)
-    bold = f'<b style="color:{theme.LIGHT["select-text"]}">'
-    return {
-        "tickvals": shown,
-        "ticktext": [
-            f"{bold}{escape(names[index])}</b>" if index == selected else escape(names[index]) for index in shown
-        ],
-    }
+def _ticks(names: list[str], most: int) -> dict:
+    """Every so manieth name; the chosen one is not set apart, as the page moves the frame and draws no names anew."""
+    shown = thinned(len(names), most)
+    return {"tickvals": shown, "ticktext": [escape(names[index]) for index in shown]}

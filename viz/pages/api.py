@@ -48,10 +48,10 @@ class Endpoints:
         """
         trace = self._trace(model, text, target)
         sites = trace.attention_sites()
-        if not isinstance(layer, int) or not 0 <= layer < len(sites):
+        if type(layer) is not int or not 0 <= layer < len(sites):
             raise _refusal("no_such_layer", layer=layer, last=len(sites) - 1)
         site = sites[layer]
-        if not isinstance(head, int) or not 0 <= head < trace.attention[site].heads:
+        if type(head) is not int or not 0 <= head < trace.attention[site].heads:
             raise _refusal("no_such_head", head=head, last=trace.attention[site].heads - 1)
         queries, keys = (list(trace.tokens(site, axis)) for axis in ("query", "key"))
         if len(queries) * len(keys) > MOST_CELLS:
@@ -69,9 +69,11 @@ class Endpoints:
         """The k most probable next tokens (1 to 50), with probabilities over the whole vocabulary."""
         trace = self._trace(model, text, target)
         if trace.top is None:
-            raise gr.Error(message(trace.lacks["logits"], "en"))
+            raise gr.Error(message(trace.lacks["logits"], "en"), print_exception=False)
         ids, shares = trace.probabilities(-1)
-        count = max(1, min(int(k or 0), len(ids)))
+        if type(k) is not int or k < 1:
+            raise _refusal("not_a_count", k=k)
+        count = min(k, len(ids))
         return {
             "tokens": [self.engine.token(model, int(one)) for one in ids[:count]],
             "ids": ids[:count].tolist(),
@@ -81,10 +83,10 @@ class Endpoints:
 
     def _trace(self, model: str, text: str, target: str) -> Trace:
         try:
-            return self.engine.trace(str(model or ""), str(text or ""), target or None)
+            return self.engine.trace(str(model or ""), str(text or ""), str(target) if target else None)
         except SeeThroughError as error:
-            raise gr.Error(error.text("en")) from None
+            raise gr.Error(error.text("en"), print_exception=False) from None
 
 
 def _refusal(key: str, **values: object) -> gr.Error:
-    return gr.Error(message(f"api.{key}", "en", **values))
+    return gr.Error(message(f"api.{key}", "en", **values), print_exception=False)

@@ -16,6 +16,7 @@ from transformer.trace import Trace
 from viz import figures
 from viz.pages import selection as move
 from viz.pages.api import Endpoints
+from viz.pages.box_card import box_card
 from viz.pages.examples import examples, view_on
 from viz.pages.layout import Layout
 from viz.pages.links import View, from_query
@@ -150,7 +151,7 @@ class Explore(Layout):
         if number is None or not 0 <= number < len(examples()):
             yield self._nothing()
             return
-        one = examples()[number]
+        one, model = examples()[number], str(model or "")
         yield {self.text: one.text}
         yield from self._running(model, one.text, before.target, view_on(one.text, model), before)
 
@@ -245,11 +246,14 @@ class Explore(Layout):
         return self._show(before, move.to_token(trace, before, stack, index))
 
     def on_box(self, before: Selection, event: gr.EventData) -> Updates:
-        """A box of the diagram: an attention is shown; the other parts have no panel yet."""
+        """A box of the diagram: an attention is shown as a head, any other part by what it did to the chosen token."""
         trace, name = self._trace(before), str(data_of(event).get("site", ""))
-        if name not in trace.attention:
+        if name in trace.attention:
+            return self._show(before, move.to_head(trace, before, trace.attention_sites().index(name), before.head))
+        card = box_card(trace, name, before.query, self.language)
+        if card is None:
             return self._nothing()
-        return self._show(before, move.to_head(trace, before, trace.attention_sites().index(name), before.head))
+        return {self.arithmetic: card, self.diagram: self._panels(trace, before).diagram(name)}
 
     def on_exact(self, before: Selection) -> Updates:
         trace = self._trace(before)
@@ -280,6 +284,7 @@ class Explore(Layout):
             return self._updates_of_head(panels) | {self.mosaic: move_selection(chosen.head, chosen.attention)}
         updates = {
             self.state: chosen,
+            self.diagram: panels.diagram(),
             self.head_map: panels.head_map(),
             self.arithmetic: panels.arithmetic(),
             self.address: panels.address(),

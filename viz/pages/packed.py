@@ -59,6 +59,6 @@ class Packed:
 def packed_file(folder: Path, name: str) -> Packed | None:
     """The file `name` right inside `folder`, None if there is none there."""
     path = folder / name
-    if path.parent != folder or not path.is_file():
+    if len(name) > 255 or path.parent != folder or not path.is_file():  # longer names no file system has
         return None
     return Packed(path.read_bytes(), name)

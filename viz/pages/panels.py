@@ -55,10 +55,11 @@ class Panels:
             rows.append(name + figures.token_strip(encoding, selected=chosen, stack=marked, language=self.language))
         return "".join(rows)
 
-    def diagram(self) -> str:
+    def diagram(self, box: str | None = None) -> str:
+        """The model with the block that is looked at; `box` is marked, or else the chosen attention."""
         layer = int(self.site.split(".")[1])
         return figures.architecture_diagram(
-            self.trace.structure, layer=layer, selected=self.site, language=self.language
+            self.trace.structure, layer=layer, selected=box or self.site, language=self.language
         )
 
     def status(self) -> str:
@@ -96,11 +97,13 @@ class Panels:
         return _heading(title, _joined(self._head_sentences()))
 
     def _head_sentences(self) -> list[str]:
-        parts = [self.html("head.row", query=self.queries[self.selection.query])]
+        row = self.trace.weights(self.site, self.selection.head, self._row)[0]
+        most = {"token": self.keys[int(row.argmax())], "weight": f"{row.max():.3f}"}
+        parts = [self.html("head.row", query=self.queries[self.selection.query], **most)]
         if f"{self.site}.allowed" in self.trace.lacks:
             parts.append(escape(message(self.trace.lacks[f"{self.site}.allowed"], self.language)))
         elif not self.trace.allowed(self.site, self.selection.head).all():
-            parts.append(self.html("head.masked"))
+            parts.append(self.html("head.causal" if self.how.hides_the_future(self.selection.head) else "head.masked"))
         parts.append(self.html("head.sinks" if self.how.sinks is not None else "head.sums"))
         if self.how.kv_heads < self.how.heads:
             share = self.how.heads // self.how.kv_heads
