@@ -38,6 +38,8 @@ def run(
     and the mask belong to "attention". `max_tokens`: refuse more than this (default: what the model's positions reach).
     Raises EmptyText, BrokenText, TooManyTokens, UnknownToken, MissingTarget, NoTokenizer, ShapesDoNotFit, CannotRecord.
     """
+    if not isinstance(model, LoadedModel):
+        raise ShapesDoNotFit(what="model", expected="load_model(…) / wrap(…)", got=type(model).__name__)
     model = as_it_is_now(model)
     source = source_rows(model, text, ids, attention_mask, max_tokens)
     targets = target_rows(model, target, target_ids, max_tokens, len(source))

@@ -259,3 +259,9 @@ def test_probabilities_are_over_the_whole_vocabulary(speaker):
     assert len(found) == 50 and p.sum() < 1
     np.testing.assert_allclose(p, theirs[-1][found], atol=1e-7)
     assert (np.sort(theirs[-1])[::-1][:50] == theirs[-1][found]).all()
+
+
+@pytest.mark.parametrize("model", ["untrained", None, torch.nn.Linear(2, 2)])
+def test_what_is_not_wrapped_yet_is_said_in_words(model):
+    with pytest.raises(ShapesDoNotFit, match="wrap"):
+        run(model, "hi")
