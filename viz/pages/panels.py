@@ -5,6 +5,7 @@ A panel whose input the run has not says so, and why.
 
 import unicodedata
 from collections.abc import Iterator
+from functools import cached_property
 from html import escape
 from weakref import WeakKeyDictionary
 
@@ -13,6 +14,7 @@ import plotly.graph_objects as go
 from transformer import replay
 from transformer.engine import Engine
 from transformer.messages import message
+from transformer.parts import Array
 from transformer.trace import Trace
 from viz import figures
 from viz.pages.links import to_query
@@ -97,12 +99,12 @@ class Panels:
         return _heading(title, _joined(self._head_sentences()))
 
     def _head_sentences(self) -> list[str]:
-        row = self.trace.weights(self.site, self.selection.head, self._row)[0]
+        row = self._weights[self.selection.query]
         most = {"token": self.keys[int(row.argmax())], "weight": f"{row.max():.3f}"}
         parts = [self.html("head.row", query=self.queries[self.selection.query], **most)]
-        if f"{self.site}.allowed" in self.trace.lacks:
+        if self._allowed is None:
             parts.append(escape(message(self.trace.lacks[f"{self.site}.allowed"], self.language)))
-        elif not self.trace.allowed(self.site, self.selection.head).all():
+        elif not self._allowed.all():
             parts.append(self.html("head.causal" if self.how.hides_the_future(self.selection.head) else "head.masked"))
         parts.append(self.html("head.sinks" if self.how.sinks is not None else "head.sums"))
         if self.how.kv_heads < self.how.heads:
@@ -111,16 +113,26 @@ class Panels:
             parts.append(escape(self.say("head.shared", first=first, last=first + share - 1)))
         return parts
 
+    @cached_property
+    def _weights(self) -> Array:
+        """(query, key) of the chosen head: a click shows them as map, lines, row and cell, and makes them once."""
+        return self.trace.weights(self.site, self.selection.head)
+
+    @cached_property
+    def _allowed(self) -> Array | None:
+        """(query, key) bool of the chosen head; None where the model hides its mask."""
+        hidden = f"{self.site}.allowed" in self.trace.lacks
+        return None if hidden else self.trace.allowed(self.site, self.selection.head)
+
     def head_map(self) -> str | None:
-        chosen, head = self.selection, self.selection.head
+        chosen = self.selection
         cut = is_long(self.trace, chosen) and chosen.exact
-        known = f"{self.site}.allowed" not in self.trace.lacks
         return self._shown(
             figures.attention_heatmap(
-                self.trace.weights(self.site, head),
+                self._weights,
                 self.queries,
                 self.keys,
-                allowed=self.trace.allowed(self.site, head) if known else None,
+                allowed=self._allowed,
                 selected=(chosen.query, chosen.key),
                 rows=window(chosen.query, len(self.queries)) if cut else None,
                 columns=window(chosen.key, len(self.keys)) if cut else None,
@@ -129,23 +141,21 @@ class Panels:
         )
 
     def head_lines(self) -> str | None:
-        weights = self.trace.weights(self.site, self.selection.head)
         return self._shown(
             figures.attention_lines(
-                weights, self.queries, self.keys, selected_query=self.selection.query, language=self.language
+                self._weights, self.queries, self.keys, selected_query=self.selection.query, language=self.language
             )
         )
 
     def table(self) -> str:
         """The same map for those who read with ears or fingers."""
-        chosen, head = self.selection, self.selection.head
-        rows, columns = window(chosen.query, len(self.queries)), window(chosen.key, len(self.keys))
-        known = f"{self.site}.allowed" not in self.trace.lacks
+        rows = window(self.selection.query, len(self.queries))
+        columns = window(self.selection.key, len(self.keys))
         return figures.matrix_table(
-            self.trace.weights(self.site, head)[rows, columns],
+            self._weights[rows, columns],
             self.queries[rows],
             self.keys[columns],
-            allowed=self.trace.allowed(self.site, head)[rows, columns] if known else None,
+            allowed=None if self._allowed is None else self._allowed[rows, columns],
             language=self.language,
         )
 
@@ -166,7 +176,7 @@ class Panels:
             scale=cell["scale"],
             row_scores=cell["row_scores"],
             key_index=self.selection.key,
-            weight=float(self.trace.weights(self.site, self.selection.head, self._row)[0, self.selection.key]),
+            weight=float(self._weights[self.selection.query, self.selection.key]),
             bias=0.0 if cell["bias"] is None else float(cell["bias"][self.selection.key]),
             allowed=bool(cell["allowed"][self.selection.key]),
             softcap=cell["softcap"],
