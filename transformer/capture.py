@@ -92,6 +92,7 @@ class Recorder:
         # Taken from the copies, which lie close together and are still at hand.
         given = {"q_check": query, "k_check": key, "v_check": value, "check": call.context}
         self.checks[site] = {name: self._check_heads(tensor) for name, tensor in given.items()}
+        # The context itself is let go: its check numbers stand in its place.
         self.calls[site] = replace(call, query=query, key=key, value=value, context=self.checks[site]["check"])
 
     def entering(self, module: nn.Module, tensor: Tensor, mask: Tensor | None) -> None:
