@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.cache import LayerCache
 from transformer.config import ModelConfig
 from transformer.listening import AttentionCall, current_listener
 
@@ -142,20 +143,33 @@ class MultiHeadAttention(nn.Module):
         *,
         context: Tensor | None = None,
         causal: bool = False,
+        bias: Tensor | None = None,
         rotary: Rotary | None = None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
-        """(batch, query, d_model). `context` (batch, key, d_model) is looked at instead of `x` in cross-attention."""
-        looked_at = x if context is None else context
-        query, key, value = (
-            self._heads(self.query(x)),
-            self._heads(self.key(looked_at)),
-            self._heads(self.value(looked_at)),
+        """(batch, query, d_model). `context` (batch, key, d_model) is looked at instead of `x` in cross-attention.
+
+        With a `cache`, the keys and values of earlier calls are looked at as well, and those of this one are kept.
+        """
+        query, key, value = self._projected(x, context, rotary, cache)
+        dropout = self.dropout if self.training else 0.0
+        mixed = attend(
+            query, key, value, allowed=allowed, causal=causal, bias=bias, dropout=dropout, listener_module=self
         )
+        return self.output(mixed.transpose(1, 2).flatten(2))
+
+    def _projected(
+        self, x: Tensor, context: Tensor | None, rotary: Rotary | None, cache: LayerCache | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Query, key and value of every head: (batch, head, position, d_head)."""
+        query = self._heads(self.query(x))
+        if context is not None and cache is not None and cache.filled:
+            return query, *cache.kept()  # the text that is looked across to does not grow
+        looked_at = x if context is None else context
+        key, value = self._heads(self.key(looked_at)), self._heads(self.value(looked_at))
         if rotary is not None:
             query, key = rotary(query, key)
-        dropout = self.dropout if self.training else 0.0
-        mixed = attend(query, key, value, allowed=allowed, causal=causal, dropout=dropout, listener_module=self)
-        return self.output(mixed.transpose(1, 2).flatten(2))
+        return (query, key, value) if cache is None else (query, *cache.extended(key, value))
 
     def _heads(self, x: Tensor) -> Tensor:
         """(batch, position, head · d_head) → (batch, head, position, d_head)."""

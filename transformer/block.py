@@ -5,7 +5,8 @@ from functools import partial
 
 from torch import Tensor, nn
 
-from transformer.attention import MultiHeadAttention
+from transformer.attention import MultiHeadAttention, Rotary
+from transformer.cache import LayerCache
 from transformer.config import ModelConfig
 from transformer.feedforward import FeedForward
 from transformer.norm import make_norm
@@ -49,13 +50,16 @@ class Block(nn.Module):
         allowed: Tensor | None = None,
         *,
         causal: bool = False,
-        rotary: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None,
+        bias: Tensor | None = None,
+        rotary: Rotary | None = None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
         """(batch, position, d_model) to (batch, position, d_model).
 
-        `allowed` broadcasts to (batch, head, query, key), True = may look; `causal` forbids later keys without a mask.
+        `allowed` broadcasts to (batch, head, query, key), True = may look; `causal` forbids later keys without a mask;
+        `bias` is added to the scores (ALiBi); `rotary` turns query and key; `cache` keeps what earlier calls computed.
         """
-        attention = partial(self.attention, allowed=allowed, causal=causal, rotary=rotary)
+        attention = partial(self.attention, allowed=allowed, causal=causal, bias=bias, rotary=rotary, cache=cache)
         x = self._add(x, attention, self.norm1)
         return self._add(x, self.feedforward, self.norm2)
 
@@ -64,3 +68,40 @@ class Block(nn.Module):
         if self.pre:
             return x + self.dropout(part(norm(x)))
         return norm(x + self.dropout(part(x)))
+
+
+class CrossBlock(Block):
+    """A layer of an encoder–decoder's decoder (Vaswani et al. 2017, section 3.1): between the two parts of `Block`, a
+    third looks across to the encoder's output.
+
+        pre    x = x + attention(norm1(x))              post   x = norm1(x + attention(x))
+               x = x + cross(norm2(x), memory)                 x = norm2(x + cross(x, memory))
+               x = x + feedforward(norm3(x))                   x = norm3(x + feedforward(x))
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.cross = MultiHeadAttention(config)
+        self.norm3 = make_norm(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        allowed: Tensor | None = None,
+        *,
+        memory: Tensor | None = None,
+        memory_allowed: Tensor | None = None,
+        causal: bool = False,
+        bias: Tensor | None = None,
+        rotary: Rotary | None = None,
+        cache: LayerCache | None = None,
+        memory_cache: LayerCache | None = None,
+    ) -> Tensor:
+        """As `Block`; `memory` (batch, source position, d_model) is the encoder's output and `memory_allowed` which of
+        it may be looked at (its padding may not)."""
+        assert memory is not None, "a CrossBlock looks at the encoder's output"
+        attention = partial(self.attention, allowed=allowed, causal=causal, bias=bias, rotary=rotary, cache=cache)
+        cross = partial(self.cross, allowed=memory_allowed, context=memory, cache=memory_cache)
+        x = self._add(x, attention, self.norm1)
+        x = self._add(x, cross, self.norm2)
+        return self._add(x, self.feedforward, self.norm3)

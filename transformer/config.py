@@ -7,8 +7,9 @@ from transformer.errors import ShapesDoNotFit
 
 NormPlace = Literal["pre", "post"]
 NormKind = Literal["layernorm", "rmsnorm"]
-PositionKind = Literal["sinusoidal", "learned", "rotary", "none"]
+PositionKind = Literal["sinusoidal", "learned", "rotary", "alibi", "none"]
 ActivationKind = Literal["gelu", "gelu_tanh", "relu", "swiglu"]
+InitKind = Literal["normal", "xavier"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class ModelConfig:
     norm: NormPlace = "pre"  # Radford et al. 2019 (GPT-2), 2.3; why it trains more easily: Xiong et al. 2020
     norm_kind: NormKind = "layernorm"  # Ba et al. 2016; "rmsnorm": Zhang & Sennrich 2019
     norm_eps: float = 1e-5  # GPT-2's layer_norm_epsilon and torch.nn.LayerNorm
-    positions: PositionKind = "sinusoidal"  # Vaswani et al. 2017, 3.5; "learned": GPT-2; "rotary": Su et al. 2021
+    positions: PositionKind = "sinusoidal"  # Vaswani et al. 2017, 3.5; "learned": GPT-2; "rotary": Su et al. 2021;
+    #                                         "alibi": Press et al. 2022
     rotary_base: float = 10000.0  # Su et al. 2021, 3.2.2; Llama 1 and 2
     activation: ActivationKind = "gelu"  # Hendrycks & Gimpel 2016; "gelu_tanh": GPT-2; "swiglu": Shazeer 2020, Llama
     tied_embeddings: bool = True  # Press & Wolf 2017; Vaswani et al. 2017, 3.4; GPT-2
@@ -41,6 +43,11 @@ class ModelConfig:
     ffn_bias: bool = True  # b₁ and b₂ of Vaswani et al. 2017, equation 2; Llama has none
     scale_embeddings: bool = False  # GPT-2 and Llama; True: × √d_model (Vaswani et al. 2017, 3.4)
     dropout: float = 0.0  # Touvron et al. 2023 (Llama) train without; Vaswani et al. 2017, 5.4: 0.1
+    window: int | None = None  # causal and only the last `window` keys (Jiang et al. 2023); None: all earlier keys
+    prefix: int = 0  # the first keys of a text, which every query sees even in a causal model (Raffel et al. 2020)
+    embedding_norm: bool = False  # GPT-2, Llama; True: a norm on what enters the first block (BERT, BART)
+    n_segments: int = 0  # BERT has 2: a learned vector that tells the first text from the second; 0: none
+    init: InitKind = "normal"  # N(0, 0.02): Radford et al. 2018, 4.1; "xavier": Glorot & Bengio 2010, equation 16
 
     def __post_init__(self) -> None:
         _check_choices(self)
@@ -67,7 +74,13 @@ class ModelConfig:
 
 def _check_choices(config: ModelConfig) -> None:
     """The words are ones we know. `expected` and `got` hold signs, no words: they read the same in any language."""
-    choices = {"norm": NormPlace, "norm_kind": NormKind, "positions": PositionKind, "activation": ActivationKind}
+    choices = {
+        "norm": NormPlace,
+        "norm_kind": NormKind,
+        "positions": PositionKind,
+        "activation": ActivationKind,
+        "init": InitKind,
+    }
     for name, kind in choices.items():
         known, got = get_args(kind), getattr(config, name)
         if got not in known:
@@ -76,11 +89,13 @@ def _check_choices(config: ModelConfig) -> None:
 
 def _check_sizes(config: ModelConfig) -> None:
     """Sizes are positive whole numbers; True, which Python counts as 1, is none."""
-    for name in ("vocab_size", "max_positions", "d_model", "n_layers", "n_heads", "n_kv_heads", "d_head", "d_ff"):
-        size = getattr(config, name)
-        left_out = size is None and name in ("n_kv_heads", "d_head", "d_ff")
-        if not left_out and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
-            raise ShapesDoNotFit(what=name, expected="{1, 2, 3, …}", got=repr(size))
+    may_be_left_out, may_be_zero = ("n_kv_heads", "d_head", "d_ff", "window"), ("prefix", "n_segments")
+    needed = ("vocab_size", "max_positions", "d_model", "n_layers", "n_heads")
+    for name in (*needed, *may_be_left_out, *may_be_zero):
+        size, least = getattr(config, name), 0 if name in may_be_zero else 1
+        left_out = size is None and name in may_be_left_out
+        if not left_out and (not isinstance(size, int) or isinstance(size, bool) or size < least):
+            raise ShapesDoNotFit(what=name, expected="{0, 1, 2, …}" if least == 0 else "{1, 2, 3, …}", got=repr(size))
 
 
 def _check_heads(config: ModelConfig) -> None:

@@ -1,4 +1,5 @@
-"""How a model knows where a token stands: added to its vector (sinusoidal, learned), or turned into q and k (rotary).
+"""How a model knows where a token stands: added to its vector (sinusoidal, learned), turned into q and k (rotary), or
+taken off the scores by distance (ALiBi).
 
 Attention by itself sees a set: without positions "you like me" and "me like you" are the same three vectors.
 """
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from transformer.config import ModelConfig
 from transformer.errors import ShapesDoNotFit
 
 
@@ -87,3 +89,39 @@ class Rotary(nn.Module):
         angle = position_ids[:, None, :, None] * self.frequency  # (batch, 1, position, pair)
         angle = torch.cat((angle, angle), dim=-1)  # (batch, 1, position, d_head)
         return Rotation(angle.cos(), angle.sin())
+
+
+class Alibi(nn.Module):
+    """Press et al. 2022 (Train Short, Test Long), section 3: far keys score less, each head by a slope of its own.
+
+        bias(head, query, key) = −slope(head) · |position of query − position of key|
+        slope(head) = 2^(−8 · head / n_heads),    head = 1 … n_heads
+
+    A number of heads that is no power of two takes the slopes of the power below it, then every second one of twice
+    that power: the order of the authors' code and of Hugging Face.
+    """
+
+    def __init__(self, n_heads: int) -> None:
+        super().__init__()
+        self.slopes: Tensor
+        self.register_buffer("slopes", torch.tensor(alibi_slopes(n_heads)), persistent=False)
+
+    def forward(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """(batch, query) and (batch, key) whole numbers to the bias (batch, head, query, key)."""
+        distance = (query_positions[:, None, :, None] - key_positions[:, None, None, :]).abs()
+        return -self.slopes[:, None, None] * distance  # (batch, head, query, key)
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """The slope of each head, see `Alibi`."""
+    power = 1 << (n_heads.bit_length() - 1)  # the largest power of two that is not above
+    slopes = [2.0 ** (-8 * head / power) for head in range(1, power + 1)]
+    between = [2.0 ** (-8 * head / (2 * power)) for head in range(1, 2 * power + 1, 2)]
+    return (slopes + between)[:n_heads]
+
+
+def added_positions(config: ModelConfig) -> SinusoidalPositions | LearnedPositions | None:
+    """The positions that are added to the token vectors; None where a model knows them otherwise, or not at all."""
+    if config.positions == "sinusoidal":
+        return SinusoidalPositions(config.max_positions, config.d_model)
+    return LearnedPositions(config.max_positions, config.d_model) if config.positions == "learned" else None

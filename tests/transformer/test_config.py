@@ -40,7 +40,7 @@ def test_config_is_frozen(tiny):
         ({"d_model": 21}, "d_model", "{2, 4, 6, …} (sinusoidal)", "21"),
         ({"norm": "sandwich"}, "norm", "{pre, post}", "'sandwich'"),
         ({"norm_kind": "batchnorm"}, "norm_kind", "{layernorm, rmsnorm}", "'batchnorm'"),
-        ({"positions": "alibi"}, "positions", "{sinusoidal, learned, rotary, none}", "'alibi'"),
+        ({"positions": "relative"}, "positions", "{sinusoidal, learned, rotary, alibi, none}", "'relative'"),
         ({"activation": "silu"}, "activation", "{gelu, gelu_tanh, relu, swiglu}", "'silu'"),
         ({"vocab_size": 0}, "vocab_size", "{1, 2, 3, …}", "0"),
         ({"n_layers": -1}, "n_layers", "{1, 2, 3, …}", "-1"),

@@ -9,9 +9,10 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 from transformer import masks
 from transformer.config import ModelConfig
-from transformer.decoder_lm import DecoderLM, count_positions
+from transformer.decoder_lm import DecoderLM
 from transformer.errors import ShapesDoNotFit, TooManyTokens, UnknownToken
 from transformer.positions import sinusoidal_table
+from transformer.text_input import count_positions
 
 IDS = torch.tensor([[5, 41, 5, 0, 52], [7, 7, 19, 3, 11]])
 LEFT_PADDED = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
@@ -26,7 +27,7 @@ KINDS = [
 def from_gpt2(model: GPT2LMHeadModel) -> dict[str, torch.Tensor]:
     """GPT-2's weights under our names. Its `Conv1D` keeps (in, out), a Linear (out, in)."""
     names = {
-        "wte": "embedding", "wpe": "positions", "ln_f": "norm", "ln_1": "norm1", "ln_2": "norm2",
+        "wte": "embedding.tokens", "wpe": "embedding.positions", "ln_f": "norm", "ln_1": "norm1", "ln_2": "norm2",
         "attn.c_proj": "attention.output", "mlp.c_fc": "feedforward.up", "mlp.c_proj": "feedforward.down",
     }  # fmt: skip
     ours = {"head.weight": model.lm_head.weight}
@@ -47,7 +48,7 @@ def from_gpt2(model: GPT2LMHeadModel) -> dict[str, torch.Tensor]:
 def from_llama(model: LlamaForCausalLM) -> dict[str, torch.Tensor]:
     """Llama's weights under our names."""
     names = {
-        "model.embed_tokens": "embedding", "model.layers": "blocks", "model.norm": "norm", "lm_head": "head",
+        "model.embed_tokens": "embedding.tokens", "model.layers": "blocks", "model.norm": "norm", "lm_head": "head",
         "input_layernorm": "norm1", "post_attention_layernorm": "norm2",
         "self_attn.q_proj": "attention.query", "self_attn.k_proj": "attention.key",
         "self_attn.v_proj": "attention.value", "self_attn.o_proj": "attention.output",
@@ -154,9 +155,9 @@ def test_residual_stream_begins_as_token_plus_position(tiny):
     model, seen = DecoderLM(tiny(scale_embeddings=True)), []
     model.blocks[0].register_forward_pre_hook(lambda _module, args: seen.append(args[0]))
     model(IDS, position_ids=torch.tensor([[3, 4, 5, 6, 7]]))
-    by_hand = model.embedding.weight[IDS] * 28**0.5 + sinusoidal_table(11, 28)[3:8]
+    by_hand = model.embedding.tokens.weight[IDS] * 28**0.5 + sinusoidal_table(11, 28)[3:8]
     torch.testing.assert_close(seen[0], by_hand, atol=1e-6, rtol=0)
-    torch.testing.assert_close(model.embedding(IDS), model.embedding.weight[IDS] * 28**0.5, atol=1e-6, rtol=0)
+    torch.testing.assert_close(model.embedding.tokens(IDS), model.embedding.tokens.weight[IDS] * 28**0.5, atol=1e-6, rtol=0)
 
 
 def test_dropout_takes_from_the_sum_of_token_and_position(tiny):
@@ -205,7 +206,7 @@ def test_parts_add_up_to_the_model(tiny, kind):
     assert sum(counts.values()) == sum(parameter.numel() for parameter in model.parameters())
     assert counts["head"] == (0 if kind.get("tied_embeddings", True) else 53 * 28)
     assert ("positions" in counts) == (kind["positions"] == "learned")
-    assert (model.head.weight is model.embedding.weight) == kind.get("tied_embeddings", True)
+    assert (model.head.weight is model.embedding.tokens.weight) == kind.get("tied_embeddings", True)
 
 
 @pytest.mark.parametrize(

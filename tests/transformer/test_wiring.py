@@ -11,7 +11,7 @@ from tests.transformer.families import SOURCES, scramble
 from transformer import run, wrap
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
-from transformer.decoder_lm import DecoderLM, LanguageModelOutput
+from transformer.decoder_lm import DecoderLM, ModelOutput
 from transformer.probe import Heard
 from transformer.replay import replay
 from transformer.wiring import Term, block_of, explain
@@ -77,11 +77,11 @@ class Odd(nn.Module):
         self.config, self.table = CONFIG, nn.Embedding(53, 28)
         self.blocks, self.head = nn.ModuleList(blocks), nn.Linear(28, 53)
 
-    def forward(self, input_ids: Tensor) -> LanguageModelOutput:
+    def forward(self, input_ids: Tensor) -> ModelOutput:
         x = self.table(input_ids)
         for block in self.blocks:
             x = block(x)
-        return LanguageModelOutput(self.head(x))
+        return ModelOutput(self.head(x))
 
 
 class InPlace(nn.Module):

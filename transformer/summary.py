@@ -1,0 +1,35 @@
+"""One vector for a whole text or image: its first position, or the mean over the real ones."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+SummaryKind = Literal["first", "mean"]
+
+
+class Summary(nn.Module):
+    """(batch, position, d_model) to (batch, d_model).
+
+        first:  x at position 0, where a [CLS] stands (Devlin et al. 2019, BERT, section 3)
+        mean:   the mean over the real tokens (Reimers & Gurevych 2019, section 3)
+
+    With `pooler`, a learned map and tanh follow, as in BERT.
+    """
+
+    def __init__(self, d_model: int, kind: SummaryKind = "first", *, pooler: bool = False) -> None:
+        super().__init__()
+        self.kind = kind
+        self.pooler = nn.Linear(d_model, d_model) if pooler else None
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """`attention_mask` (batch, position): 1 = real token, 0 = padding, which the mean leaves out."""
+        summary = x[:, 0] if self.kind == "first" else _mean(x, attention_mask)
+        return summary if self.pooler is None else torch.tanh(self.pooler(summary))
+
+
+def _mean(x: Tensor, attention_mask: Tensor | None) -> Tensor:
+    if attention_mask is None:
+        return x.mean(dim=1)
+    real = attention_mask[:, :, None].to(x.dtype)  # (batch, position, 1)
+    return (x * real).sum(dim=1) / real.sum(dim=1)
