@@ -21,7 +21,8 @@ EVERYTHING = frozenset({"attention", "stream", "embedding", "logits"})
 
 def kind_of(site: str) -> str:
     """Which part of `record=` a hooked site belongs to."""
-    return "embedding" if ".embed." in site else "logits" if site.endswith("head.input") else "stream"
+    of_logits = site.endswith(("head.input", "summary.vector"))
+    return "embedding" if ".embed." in site else "logits" if of_logits else "stream"
 
 
 _SMALLEST, _LARGEST = 1 << 18, 4_000_000  # floats of a block

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from transformer.parts import Array
+from torch import Tensor
+
+from transformer.parts import Array, HeadPart
 from transformer.planner import Planner
 from transformer.probe import Evidence, Heard
-from transformer.recognise import head_part, is_linear, looks_like_norm, norm_part, same, to_numpy
+from transformer.recognise import head_part, is_linear, looks_like_norm, norm_part, same, summary_part, to_numpy
 from transformer.structure import Box
 from transformer.wiring import Term, explain
 
@@ -21,7 +23,8 @@ def read_embedding(planner: Planner, evidence: Evidence, stack: str, first: Hear
             terms.append(Term(f"embed.{kind}", _rows(one), one.left, one))
             planner.keep_output(one, f"{stack}.embed.{kind}")
             drawn = "positions" if kind == "position" else "embedding"
-            boxes.append(Box(drawn, f"{stack}.embed.{kind}", {"table": kind}))
+            table = "patches" if kind == "token" and "pixel_values" in evidence.inputs else kind
+            boxes.append(Box(drawn, f"{stack}.embed.{kind}", {"table": table}))
     norm = next((one for one in early if terms and one.entered > terms[0].left and looks_like_norm(one)), None)
     _plan_sum(planner, stack, norm or first, terms)
     boxes += [Box("add", f"{stack}.embed.sum")] if len(terms) > 1 else []
@@ -53,12 +56,14 @@ def final_norm(evidence: Evidence, last: Heard) -> Heard | None:
 
 
 def read_head(planner: Planner, evidence: Evidence, stack: str, last: Heard, softcap: float | None) -> tuple[Box, ...]:
-    """The linear map that gives the logits; what lies between the last norm and it (BERT) is a "transform"."""
+    """The linear map that gives the logits; what lies between the last norm and it (BERT) is a "transform", or the
+    "summary" of all positions where one answer is given for the whole text."""
     logits = evidence.logits
     if logits is None:
         planner.lack("logits", "no_head")
         return ()
-    box, norm = Box("head", "logits", {"vocabulary": logits.shape[-1]}), final_norm(evidence, last)
+    counts = {"vocabulary" if logits.ndim == 3 else "classes": logits.shape[-1]}
+    box, norm = Box("head", "logits", counts), final_norm(evidence, last)
     found = (
         (one, part)
         for one in reversed(evidence.heard)
@@ -68,13 +73,30 @@ def read_head(planner: Planner, evidence: Evidence, stack: str, last: Heard, sof
     if one is None or one.input is None:
         planner.lack(f"{stack}.head", "formula_unknown")
         return (Box("unknown", f"{stack}.head"), box)
-    planner.part(f"{stack}.head", part, f"{stack}.head.input", "logits", None)
     hidden = last.output if norm is None else norm.output
+    if logits.ndim == 2:
+        return (_plan_summary(planner, evidence, stack, hidden, last, one, part), box)
+    planner.part(f"{stack}.head", part, f"{stack}.head.input", "logits", None)
     if hidden is not None and one.input.shape == hidden.shape and one.input.equal(hidden):
         planner.alias(f"{stack}.head.input", f"{stack}.output")
         return (box,)
     planner.keep_input(one, f"{stack}.head.input")
     return (Box("transform", f"{stack}.head.input"), box)
+
+
+def _plan_summary(
+    planner: Planner, evidence: Evidence, stack: str, hidden: Tensor | None, last: Heard, head: Heard, part: HeadPart | None
+) -> Box:
+    """From one vector per position to one for all of them, which the head of a classifier is given."""
+    site = f"{stack}.summary"
+    planner.keep_input(head, f"{site}.vector")
+    planner.part(f"{stack}.head", part, f"{site}.vector", "logits", None)
+    between = [one for one in evidence.heard if last.left < one.entered and one.left < head.entered]
+    found = None
+    if hidden is not None and head.input is not None and hidden.ndim == 3:
+        found = summary_part(hidden, head.input, between)
+    planner.part(site, found, f"{stack}.output", f"{site}.vector", None)
+    return Box("summary", site, {"kind": "unknown" if found is None else found.kind})
 
 
 def norm_box(planner: Planner, site: str) -> Box:
@@ -106,6 +128,8 @@ def _table_kind(evidence: Evidence, one: Heard) -> str | None:
     """token, position or segment, told from what the table was asked for; None: it is no table of embeddings."""
     name = type(one.module).__name__.lower()
     is_table = ("embedding" in name or "position" in name) and "rotary" not in name
+    if "pixel_values" in evidence.inputs:
+        return _image_table_kind(evidence, one, name) if is_table else None
     ids = [tensor for key, tensor in evidence.inputs.items() if key.endswith("input_ids")]
     if not is_table or any(True for _ in one.module.children()) or one.output is None:
         return None
@@ -117,6 +141,14 @@ def _table_kind(evidence: Evidence, one: Heard) -> str | None:
         return "token"
     constant = not one.input.is_floating_point() and one.input.numel() and one.input.unique().numel() == 1
     return "segment" if constant else "position"
+
+
+def _image_table_kind(evidence: Evidence, one: Heard, name: str) -> str | None:
+    """token (the patches) or position, where the module gives one vector for each token that is attended to."""
+    first = next((other.attention for other in evidence.heard if other.attention is not None), None)
+    if one.output is None or first is None or one.output.shape[-2] != first.query.shape[2]:
+        return None
+    return "position" if "position" in name else "token" if "patch" in name else None
 
 
 def _rows(one: Heard) -> Array:

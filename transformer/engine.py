@@ -7,6 +7,7 @@ from typing import Protocol
 from transformer import catalog
 from transformer.catalog import Choice
 from transformer.errors import TextTooLong, UnknownModel
+from transformer.messages import message
 from transformer.parts import Array
 from transformer.store import TraceStore
 from transformer.trace import Trace
@@ -110,6 +111,14 @@ class Engine:
         tokenizer = self.load(name).tokenizer
         known = tokenizer is not None and token < tokenizer.vocab_size  # many models have rows beyond their tokenizer's
         return tokenizer.token(token) if tokenizer is not None and known else f"<{token}>"
+
+    def class_name(self, name: str, number: int, language: str = "en") -> str:
+        """What a classifier calls its class: our words for a model of ours, its own configuration's for any other."""
+        try:
+            return message(f"class.{name}.{number}", language)
+        except KeyError:
+            named = getattr(getattr(self.load(name).module, "config", None), "id2label", None) or {}
+            return str(named.get(number, number))
 
     def small_maps(self, trace: Trace, block: int) -> list[Array]:
         """All heads' maps, shrunk; kept for the few runs that are looked at, since a long text's take seconds."""

@@ -61,6 +61,9 @@ def stream_arrays(recorder: Recorder, row: int, lengths: Mapping[str, int]) -> d
     """The kept streams and check numbers of one row. `lengths`: positions of each stack."""
     arrays = {}
     for site, tensor in recorder.arrays.items():
+        if site.endswith("summary.vector"):
+            arrays[site] = tensor.numpy()[row : row + 1]
+            continue
         width = () if site.endswith("_check") else tuple(tensor.shape[-1:])
         # Tables that are the same for all rows (positions) have no batch, and experts see it flattened.
         rows = tensor.numpy().reshape(-1, lengths[site.split(".")[0]], *width)

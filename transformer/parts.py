@@ -122,4 +122,18 @@ class HeadPart:
         return logits if self.softcap is None else self.softcap * np.tanh(logits / self.softcap)
 
 
-Part = LinearPart | NormPart | FeedForwardPart | HeadPart
+@dataclass(frozen=True, eq=False)
+class SummaryPart:
+    """One vector for all positions: the first one's, or the mean over the real ones; BERT's pooler maps it on."""
+
+    kind: str  # "first" | "mean"
+    pooler: LinearPart | None = None  # followed by tanh (Devlin et al. 2019)
+
+    def __call__(self, x: Array, real: Array | None = None) -> Array:
+        """(position, d_model) to (1, d_model). `real` (position,) bool: False = padding."""
+        rows = x if self.kind == "mean" and real is None else x[:1] if self.kind == "first" else x[real]
+        summary = rows.mean(0, dtype=np.float64, keepdims=True)
+        return summary if self.pooler is None else np.tanh(self.pooler(summary))
+
+
+Part = LinearPart | NormPart | FeedForwardPart | HeadPart | SummaryPart

@@ -36,7 +36,7 @@ class Evidence:
 
     heard: list[Heard] = field(default_factory=list)
     inputs: dict[str, Tensor] = field(default_factory=dict)
-    logits: Tensor | None = None  # (1, position, vocabulary)
+    logits: Tensor | None = None  # (1, position, vocabulary), or (1, class)
     answer: object = None
 
     def of(self, module: nn.Module) -> list[Heard]:
@@ -67,7 +67,7 @@ def probe(module: nn.Module, inputs: dict[str, Tensor], *, loud: bool = False) -
     with _all_heard(module, evidence, loud), listening(_AttentionEar(evidence)):
         answer = module(**inputs)
     evidence.answer, logits = answer, getattr(answer, "logits", None)
-    evidence.logits = logits if isinstance(logits, Tensor) and logits.ndim == 3 else None
+    evidence.logits = logits if isinstance(logits, Tensor) and logits.ndim in (2, 3) else None
     return evidence
 
 

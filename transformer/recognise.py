@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from torch import Tensor, nn
 
-from transformer.parts import ACTIVATIONS, Array, FeedForwardPart, HeadPart, LinearPart, NormPart
+from transformer.parts import ACTIVATIONS, Array, FeedForwardPart, HeadPart, LinearPart, NormPart, SummaryPart
 from transformer.probe import Heard
 
 
@@ -130,3 +130,13 @@ def head_part(one: Heard, logits: Tensor, softcap: float | None) -> HeadPart | N
     candidates = [HeadPart(linear, 1.0, softcap)] if softcap else []
     candidates += [HeadPart(linear, scale) for scale in scales]
     return next((part for part in candidates if same(part.finish(out), wanted)), None)
+
+
+def summary_part(hidden: Tensor, entering: Tensor, between: Iterable[Heard]) -> SummaryPart | None:
+    """How the stack's output (1, position, d_model) became what enters the head of a classifier (1, d_model), given the
+    modules that ran between the two."""
+    x, wanted = to_numpy(hidden)[0], to_numpy(entering)
+    poolers = [None, *(linear_part(one.module) for one in between if is_linear(one))]
+    candidates = (SummaryPart(kind, pooler) for pooler in poolers for kind in ("first", "mean"))
+    fitting = (part for part in candidates if part.pooler is None or part.pooler.weight.shape[1] == x.shape[-1])
+    return next((part for part in fitting if same(part(x), wanted)), None)

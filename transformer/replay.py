@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from transformer.errors import NoSuchSite
-from transformer.parts import Array, HeadPart
+from transformer.parts import Array, HeadPart, SummaryPart
 from transformer.trace import Trace
 
 TOLERANCE = 1e-4  # of a difference, after division by the largest value where that is above 1
@@ -130,12 +130,17 @@ def _has_ends(trace: Trace, name: str) -> bool:
     enters, leaves = trace.part_inputs[name]
     if leaves == "logits":
         return _has(trace, enters) and trace.top is not None
+    if isinstance(trace.parts[name], SummaryPart):
+        return _has(trace, enters, leaves)
     return _has(trace, enters) and f"{name}.output_check" in trace.arrays
 
 
 def _seal_part(trace: Trace, name: str) -> Seal:
     enters, _ = trace.part_inputs[name]
     part = trace.parts[name]
+    if isinstance(part, SummaryPart):
+        real = ~np.array(trace.encodings[name.split(".")[0]].padding)
+        return compare(f"{name}.vector", part(trace[enters], real), trace[f"{name}.vector"])
     if isinstance(part, HeadPart):
         assert trace.top is not None
         return compare("logits", part(trace[enters], trace.top.ids), trace.top.values)

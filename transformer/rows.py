@@ -3,12 +3,27 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.errors import EmptyText, MissingTarget, NoTokenizer, ShapesDoNotFit, TooManyTokens, UnknownToken
+from transformer.errors import (
+    EmptyText,
+    InputError,
+    MissingTarget,
+    NoTokenizer,
+    ShapesDoNotFit,
+    TooManyTokens,
+    UnknownToken,
+)
+from transformer.image import ImageEncoding, image_of
+from transformer.parts import Array
 from transformer.tokenizer import Encoding
 from transformer.wrapped import LoadedModel, quiet_inputs
+
+
+class NotAVisionModel(InputError): ...
+
 
 Texts = str | Sequence[str]
 Ids = Sequence[int] | Sequence[Sequence[int]] | Tensor
@@ -16,7 +31,12 @@ Rows = list[Encoding]
 
 
 def encode(model: LoadedModel, text: str, max_tokens: int | None = None) -> Encoding:
-    """The tokens of one text as this model reads them. Raises EmptyText, BrokenText, TooManyTokens, NoTokenizer."""
+    """The tokens of one text as this model reads them; a vision model reads an image that was written down.
+
+    Raises EmptyText, BrokenText, TooManyTokens, NoTokenizer, NotAnImage.
+    """
+    if model.image is not None:
+        return ImageEncoding.of(image_of(text, model.image), model.image)
     if model.tokenizer is None:
         raise NoTokenizer(name=model.name)
     encoding = model.tokenizer.encode(text)
@@ -24,6 +44,18 @@ def encode(model: LoadedModel, text: str, max_tokens: int | None = None) -> Enco
         raise EmptyText()  # nothing, or nothing but special tokens: BERT drops white space
     _check(model, encoding, max_tokens)
     return encoding
+
+
+def image_rows(model: LoadedModel, text: Texts | None, image: Array | None) -> Rows:
+    """The patches of one image, given as numbers or written down. Raises NotAVisionModel and what `encode` raises."""
+    if model.image is None:
+        raise NotAVisionModel(name=model.name)
+    if image is not None:
+        return [ImageEncoding.of(np.asarray(image), model.image)]
+    texts = [text] if isinstance(text, str) else list(text or ())
+    if not texts:
+        raise EmptyText()
+    return [encode(model, one) for one in texts]
 
 
 def source_rows(
@@ -63,6 +95,8 @@ def target_rows(
 
 def forward_inputs(model: LoadedModel, source: Rows, targets: Rows | None) -> dict[str, Any]:
     """The keywords of one forward pass."""
+    if model.image is not None:
+        return {"pixel_values": torch.tensor(np.stack([row.image for row in source if isinstance(row, ImageEncoding)]))}
     mask = _mask(source)
     inputs = {"input_ids": torch.tensor([row.ids for row in source]), "attention_mask": mask}
     if model.is_causal and not bool(mask.all()):

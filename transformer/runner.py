@@ -13,8 +13,10 @@ from torch import Tensor, nn
 from transformer import gather
 from transformer.capture import EVERYTHING, Recorder, kind_of
 from transformer.errors import CannotRecord, ShapesDoNotFit
+from transformer.image import pixels_of
 from transformer.listening import listening
-from transformer.rows import Ids, Rows, Texts, forward_inputs, is_batch, source_rows, target_rows
+from transformer.parts import Array
+from transformer.rows import Ids, Rows, Texts, forward_inputs, image_rows, is_batch, source_rows, target_rows
 from transformer.tokenizer import Encoding
 from transformer.trace import TopLogits, Trace
 from transformer.wrapped import LoadedModel, as_it_is_now, own_weights, weights_of
@@ -28,20 +30,27 @@ def run(
     ids: Ids | None = None,
     target_ids: Ids | None = None,
     attention_mask: Ids | None = None,
+    image: Array | None = None,
     record: Collection[str] = EVERYTHING,
     max_tokens: int | None = None,
 ) -> Trace | list[Trace]:
     """One recorded forward pass; a list of texts (or of id lists) runs as one padded batch and gives a trace per row.
 
     `text`, `target`: source and target text; `ids`, `target_ids` instead of them; `attention_mask`: 1 = real,
-    0 = padding, shaped like `ids`. `record`: which of {"attention", "stream", "embedding", "logits"} is kept; q, k, v
+    0 = padding, shaped like `ids`; `image`: (height, width) or (channels, height, width) pixels as the model was trained
+    on them, for a vision model, whose `text` is an image written down (`image_of`). `record`: which of {"attention", "stream", "embedding", "logits"} is kept; q, k, v
     and the mask belong to "attention". `max_tokens`: refuse more than this (default: what the model's positions reach).
-    Raises EmptyText, BrokenText, TooManyTokens, UnknownToken, MissingTarget, NoTokenizer, ShapesDoNotFit, CannotRecord.
+    Raises EmptyText, BrokenText, TooManyTokens, UnknownToken, MissingTarget, NoTokenizer, NotAnImage, ShapesDoNotFit,
+    CannotRecord.
     """
     if not isinstance(model, LoadedModel):
         raise ShapesDoNotFit(what="model", expected="load_model(…) / wrap(…)", got=type(model).__name__)
     model = as_it_is_now(model)
-    source = source_rows(model, text, ids, attention_mask, max_tokens)
+    source = (
+        image_rows(model, text, image)
+        if model.image or image is not None
+        else source_rows(model, text, ids, attention_mask, max_tokens)
+    )
     targets = target_rows(model, target, target_ids, max_tokens, len(source))
     wanted = frozenset(record)
     if not wanted <= EVERYTHING:
@@ -53,12 +62,12 @@ def run(
         traces = [heard.trace(model, source, targets, row) for row in range(len(source))]
     except (ValueError, RuntimeError, IndexError, TypeError) as problem:  # a family's own code, on this very input
         raise CannotRecord(model=model.name, reason=str(problem).strip().split("\n")[0][:200]) from problem
-    return traces if is_batch(text, ids) else traces[0]
+    return traces if is_batch(text, ids) and image is None else traces[0]
 
 
 def trace_key(model: LoadedModel, encodings: Mapping[str, Encoding], wanted: Collection[str] = EVERYTHING) -> str:
     """The content address: equal for the same model, ids, padding and recording, so that equal runs are made once."""
-    content = [model.fingerprint, sorted(wanted), [(name, e.ids, e.padding) for name, e in sorted(encodings.items())]]
+    content = [model.fingerprint, sorted(wanted), [(name, e.ids, e.padding, pixels_of(e)) for name, e in sorted(encodings.items())]]
     return hashlib.sha256(repr(content).encode()).hexdigest()[:32]
 
 
@@ -69,7 +78,9 @@ def _pass(model: LoadedModel, source: Rows, targets: Rows | None, wanted: frozen
         answer = model.module(**inputs)
         seconds = time.perf_counter() - start
         logits = getattr(answer, "logits", None) if "logits" in wanted else None
-        top = gather.top_logits(logits) if isinstance(logits, Tensor) and logits.ndim == 3 else None
+        top = None
+        if isinstance(logits, Tensor) and logits.ndim in (2, 3):  # a classifier gives one row for the whole text
+            top = gather.top_logits(logits if logits.ndim == 3 else logits[:, None])
     # A family that hides its attention hands out its weights in the order in which it ran.
     weights = dict(zip(model.plan.masks.values(), own_weights(answer), strict=True)) if model.weights_only else {}
     return _Heard(recorder, weights, top, wanted, seconds)

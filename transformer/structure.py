@@ -15,7 +15,8 @@ from transformer.parts import Part
 class Box:
     """One box of the diagram. `name` is a site ("decoder.3.norm1"), `label_values` are facts for its label."""
 
-    # tokens | embedding | positions | norm | attention | cross | ffn | add | parallel | transform | head | unknown
+    # tokens | embedding | positions | norm | attention | cross | ffn | add | parallel | transform | summary | head |
+    # unknown
     kind: str
     name: str
     label_values: Mapping[str, object] = field(default_factory=dict)

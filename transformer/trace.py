@@ -47,6 +47,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "position": ("position", "d_model"),
     "segment": ("position", "d_model"),
     "sum": ("position", "d_model"),
+    "vector": ("one", "d_model"),  # the summary of all positions, which a classifier's head is given
 }
 _OF_NORM = ("normalized", "mean", "std")
 
@@ -206,6 +207,11 @@ class Trace:
     def _top(self, site: str) -> Array:
         assert self.top is not None
         return {"logits": self.top.values, "logits.ids": self.top.ids, "logits.logsumexp": self.top.logsumexp}[site]
+
+    @property
+    def is_classified(self) -> bool:
+        """Whether the logits are scores of classes, one row for the whole text, and not of the next tokens."""
+        return any(box.kind == "summary" for stack in self.structure.stacks for box in stack.after)
 
     def probabilities(self, position: int = -1) -> tuple[Array, Array]:
         """(ids, p) of the most probable tokens after `position`, over the full vocabulary."""

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from transformer.capture import install_hooks
 from transformer.config import ModelConfig
 from transformer.errors import NoAttentionSeen, NotATextModel, SeeThroughError, SiteHeardTwice
+from transformer.image import ImageShape
 from transformer.probe import Evidence, Heard, first_tensor, is_silent, probe, probe_ids
 from transformer.reading import read_model
 from transformer.recognise import linear_part, same, to_numpy
@@ -41,6 +42,7 @@ class LoadedModel:
     max_tokens: int
     encoder_decoder: bool
     weights_only: bool  # True: the family does not let our attention in, so only its weights are known
+    image: ImageShape | None  # what a vision model reads; None: it reads text
     accepts: frozenset[str]  # the names that its forward takes
     fingerprint: str  # part of every trace's key: two models never share one
     weights: tuple[object, ...]  # which weights structure and plan were read from, see `weights_of`
@@ -63,7 +65,8 @@ def wrap(module: nn.Module, tokenizer: object = None, name: str | None = None) -
     """
     accepts = frozenset(inspect.signature(module.forward).parameters)
     wants = getattr(module, "main_input_name", "input_ids" if "input_ids" in accepts else ", ".join(sorted(accepts)))
-    if wants != "input_ids" or not vocabulary_size(module):
+    image = image_shape(module) if wants == "pixel_values" else None
+    if image is None and (wants != "input_ids" or not vocabulary_size(module)):
         raise NotATextModel(name=name or type(module).__name__, wants=wants)
     if getattr(_text_config(module), "attention_type", None) == "block_sparse":
         raise NoAttentionSeen(name=name or type(module).__name__)  # it attends otherwise as soon as a text is long
@@ -79,9 +82,10 @@ def wrap(module: nn.Module, tokenizer: object = None, name: str | None = None) -
         structure=structure,
         plan=plan,
         vocab_size=vocabulary_size(module),
-        max_tokens=longest_input(module),
+        max_tokens=longest_input(module) if image is None else image.n_tokens,
         encoder_decoder=_is_encoder_decoder(module),
         weights_only=weights_only,
+        image=image,
         accepts=accepts,
         fingerprint=f"{name}#{next(_unnamed)}",
         weights=weights,
@@ -201,8 +205,8 @@ def _says(evidence: Evidence, untouched: Tensor) -> bool:
 
 def _answer(output: object) -> Tensor:
     """Logits, or the last hidden state of a model without a head."""
-    logits = getattr(output, "logits", None)
-    found = logits if isinstance(logits, Tensor) else first_tensor(output)
+    named = (getattr(output, name, None) for name in ("logits", "last_hidden_state"))
+    found = next((one for one in named if isinstance(one, Tensor)), first_tensor(output))
     assert found is not None
     return found
 
@@ -227,6 +231,8 @@ def _keeps_attention(one: Heard, evidence: Evidence) -> bool:
 
 
 def _probe_inputs(module: nn.Module, accepts: frozenset[str]) -> dict[str, Tensor]:
+    if (image := image_shape(module)) is not None:
+        return {"pixel_values": torch.rand((1, *image.shape), generator=torch.Generator().manual_seed(0))}
     config = getattr(module, "config", None)
     special = [getattr(config, f"{kind}_token_id", None) for kind in ("pad", "bos", "eos", "decoder_start")]
     # Llama 3 and GLM end a text with any of several tokens.
@@ -250,6 +256,18 @@ def _text_config(module: Any) -> Any:
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
+def image_shape(module: nn.Module) -> ImageShape | None:
+    """What a model that reads images takes, from its own settings; None where it reads text, or does not say."""
+    if getattr(module, "main_input_name", "") != "pixel_values":
+        return None
+    own = module if isinstance(getattr(module, "config", None), ModelConfig) else module.config
+    size, patch = getattr(own, "image_size", None), getattr(own, "patch_size", None)
+    channels = getattr(own, "num_channels", getattr(own, "channels", None))
+    if not all(isinstance(one, int) for one in (size, patch, channels)):
+        return None
+    return ImageShape(int(channels), int(size), int(size), int(patch))  # type: ignore[arg-type]
+
+
 def vocabulary_size(module: nn.Module) -> int:
     return int(getattr(_text_config(module), "vocab_size", 0) or 0)
 
@@ -270,7 +288,8 @@ def _softcap(module: nn.Module) -> float | None:
 
 
 def _is_encoder_decoder(module: nn.Module) -> bool:
-    return bool(getattr(getattr(module, "config", None), "is_encoder_decoder", False))
+    config = getattr(module, "config", None)
+    return bool(getattr(config, "is_encoder_decoder", getattr(module, "is_encoder_decoder", False)))
 
 
 def _adapted(tokenizer: object) -> Tokenizer | None:

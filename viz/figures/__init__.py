@@ -8,7 +8,7 @@ from viz.figures.diagram import architecture_diagram
 from viz.figures.lines import attention_lines, line_token
 from viz.figures.mosaic import attention_mosaic, mosaic_block, mosaic_cell
 from viz.figures.pooling import pool
-from viz.figures.predictions import next_tokens
+from viz.figures.predictions import class_probabilities, next_tokens
 from viz.figures.seal import seal_line
 from viz.figures.table import matrix_table
 from viz.figures.theme import DARK_OF, component_css, css_variables, to_dark
@@ -22,6 +22,7 @@ __all__ = [
     "attention_heatmap",
     "attention_lines",
     "attention_mosaic",
+    "class_probabilities",
     "component_css",
     "css_variables",
     "escape",

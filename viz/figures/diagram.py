@@ -13,7 +13,8 @@ from transformer.messages import message
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 GATED = {"silu": "SwiGLU", "swish": "SwiGLU", "gelu": "GeGLU", "gelu_tanh": "GeGLU", "relu": "ReGLU", "sigmoid": "GLU"}
 ACTIVATIONS = {"silu": "SiLU", "swish": "SiLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "relu": "ReLU"}
-KINDS = ("tokens", "embedding", "positions", "norm", "attention", "cross", "ffn", "transform", "head")
+KINDS = ("tokens", "embedding", "positions", "norm", "attention", "cross", "ffn", "transform", "summary", "head")
+SUMMARIES = ("first", "mean")
 
 
 class Box(Protocol):
@@ -101,6 +102,10 @@ def _name(box: Box, language: str) -> str:
         return NORMS[kind.lower()]
     if box.label_values.get("table") == "segment":
         return message("figure.diagram.segments", language)
+    if box.label_values.get("table") == "patches":
+        return message("figure.diagram.patches", language)
+    if "classes" in box.label_values:
+        return message("figure.diagram.classes", language)
     if box.kind in KINDS:
         return message(f"figure.diagram.{box.kind}", language)
     return str(box.label_values.get("class") or kind or message("figure.diagram.unknown", language))
@@ -121,8 +126,9 @@ def _facts(box: Box, language: str) -> list[str]:
         facts.append(message(f"figure.diagram.place.{values['place']}", language))
     if "shape" in values:
         facts.append(" × ".join(f"{size:,}" for size in values["shape"]))
-    if "vocabulary" in values:
-        facts.append(f"{values['vocabulary']:,}")
+    facts += [f"{values[name]:,}" for name in ("vocabulary", "classes") if name in values]
+    if box.kind == "summary" and values.get("kind") in SUMMARIES:
+        facts.append(message(f"figure.diagram.summary.{values['kind']}", language))
     return [fact for fact in facts if fact]
 
 

@@ -1,4 +1,4 @@
-"""What comes next: probabilities over the whole vocabulary, the largest first."""
+"""What a model answers: the next token, over the whole vocabulary and the largest first, or a class."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,28 @@ def next_tokens(
     share = max(0.0, 1 - float(shares.sum())) if rest is None else rest
     others = f"{n_vocabulary - len(names):,}"
     caption = message("figure.next.note", language, n=others, rest=percent(share))
-    return theme.figure([_bars(values, names, language)], _layout(values, names, caption))
+    hover = message("figure.next.hover", language, token="%{hovertext}", probability="%{x:.4g}")
+    return theme.figure([_bars(values, names, hover)], _layout(values, names, caption))
+
+
+def class_probabilities(
+    probabilities: np.ndarray, classes: Sequence[str], *, n_classes: int | None = None, language: str = "en"
+) -> go.Figure:
+    """Bars for `probabilities` (class,), one per class in the order given.
+
+    They sum to 1 unless they are only some of `n_classes`; the caption then says what the others share. Raises ValueError where the shapes do not fit.
+    """
+    shares = np.asarray(probabilities, np.float64)
+    if shares.shape != (len(classes),):
+        raise ValueError(f"probabilities {shares.shape} do not fit {len(classes)} classes")
+    hover = message("figure.next.hover_class", language, token="%{hovertext}", probability="%{x:.4g}")
+    others = (n_classes or len(classes)) - len(classes)
+    rest = percent(max(0.0, 1 - float(shares.sum())))
+    caption = message("figure.next.note_classes", language, n=len(classes))
+    if others:
+        caption = message("figure.next.note_other_classes", language, n=f"{others:,}", rest=rest)
+    names = list(classes)
+    return theme.figure([_bars(shares, names, hover)], _layout(shares, names, caption))
 
 
 def percent(share: float) -> str:
@@ -41,7 +62,7 @@ def percent(share: float) -> str:
     return "<0.1 %" if 0 < share < 0.0005 else ">99.9 %" if 0.9995 <= share < 1 else f"{share * 100:.1f} %"
 
 
-def _bars(values: np.ndarray, names: list[str], language: str) -> dict:
+def _bars(values: np.ndarray, names: list[str], hover: str) -> dict:
     first = values == values.max(initial=-1)
     return {
         "type": "bar",
@@ -58,8 +79,7 @@ def _bars(values: np.ndarray, names: list[str], language: str) -> dict:
             "cornerradius": 4,
         },
         "hovertext": [escape(name) for name in names],
-        "hovertemplate": message("figure.next.hover", language, token="%{hovertext}", probability="%{x:.4g}")
-        + "<extra></extra>",
+        "hovertemplate": f"{hover}<extra></extra>",
     }
 
 

@@ -19,7 +19,7 @@ def box_card(trace: Trace, name: str, token: int, language: str) -> str | None:
         return None
     stack = name.split(".")[0] if name != "logits" else list(trace.encodings)[-1]
     token = min(token, len(trace.encodings[stack]) - 1)
-    lines = [f'<p class="stt-lead">{escape(message(f"explore.box.{box.kind}", language), quote=False)}</p>']
+    lines = [f'<p class="stt-lead">{escape(message(f"explore.box.{_words_for(trace, box)}", language), quote=False)}</p>']
     named = escape(trace.encodings[stack].tokens[token])
     lines += [
         f"<div>{line.format(token=f'<b><bdi>{named}</bdi></b>')}</div>"
@@ -30,6 +30,14 @@ def box_card(trace: Trace, name: str, token: int, language: str) -> str | None:
         lines.append(figures.seal_line(message("explore.box.sealed", language), found, language=language))
     title = f'<h2 class="stt-title">{escape(message("explore.box.title", language))}</h2>'
     return f'{title}<div class="stt-panel"><p class="stt-note">{escape(name)}</p>{"".join(lines)}</div>'
+
+
+def _words_for(trace: Trace, box: Box) -> str:
+    """Which sentence says what a box does: the same box does another thing to an image, or for a classifier."""
+    if "classes" in box.label_values:
+        return "classes"
+    of_image = getattr(trace.encodings[list(trace.encodings)[0]], "pixels", ())
+    return f"{box.kind}_patches" if of_image and box.kind in ("tokens", "embedding") else box.kind
 
 
 def _boxes(structure: Structure) -> Iterator[Box]:

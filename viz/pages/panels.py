@@ -216,6 +216,8 @@ class Panels:
     @property
     def position(self) -> int:
         """The token after which the next one is told: the chosen query, or the last where the source is looked at."""
+        if self.trace.is_classified:
+            return 0  # one answer for the whole input
         last = len(self.trace.encodings[list(self.trace.encodings)[-1]]) - 1
         return self.selection.query if self.site.startswith(list(self.trace.encodings)[-1]) else last
 
@@ -223,6 +225,9 @@ class Panels:
         if self.trace.top is None:
             reason = escape(message(self.trace.lacks.get("logits", "lack.not_recorded"), self.language))
             return _heading(self.say("next.title"), "") + f'<p class="stt-empty">{reason}</p>'
+        if self.trace.is_classified:
+            lead = self.html("class.lead", count=self.trace.top.vocabulary)
+            return _heading(self.say("class.title"), f"{self.html('class.after')} {lead}")
         stack = list(self.trace.encodings)[-1]
         token = self.trace.encodings[stack].tokens[self.position]
         kind = "next" if stack == "decoder" else "here"
@@ -233,12 +238,22 @@ class Panels:
         if self.trace.top is None:
             return None
         ids, shares = self.trace.probabilities(self.position)
+        if self.trace.is_classified:
+            return self._shown(self._classes(ids, shares))
         names = [self.engine.token(self.selection.model, int(one)) for one in ids[:SHOWN_NEXT]]
         return self._shown(
             figures.next_tokens(
                 shares[:SHOWN_NEXT], names, n_vocabulary=self.trace.top.vocabulary, language=self.language
             )
         )
+
+    def _classes(self, ids: Array, shares: Array) -> go.Figure:
+        """The classes in their own order; of very many, the most probable."""
+        assert self.trace.top is not None
+        count = self.trace.top.vocabulary
+        order = sorted(range(len(ids)), key=lambda rank: int(ids[rank])) if count == len(ids) else [*range(SHOWN_NEXT)]
+        names = [self.engine.class_name(self.selection.model, int(ids[rank]), self.language) for rank in order]
+        return figures.class_probabilities(shares[order], names, n_classes=count, language=self.language)
 
     # --- the seal ----------------------------------------------------------------------------------------------------
 
