@@ -1,0 +1,89 @@
+"""A tokenizer with a given vocabulary of pieces: the longest piece that fits, and bytes for what no piece spells."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from transformer.tokenizer import Encoding, check_id, spelled, utf8
+from transformer.visible import visible_bytes
+
+_NAMES = ("<pad>", "<bos>", "<eos>")
+_FIRST = len(_NAMES) + 256  # the first piece comes after the specials and the bytes, which are those of `ByteTokenizer`
+
+
+@dataclass(frozen=True)
+class PieceTokenizer:
+    """Left to right, longest match first (as WordPiece does, Wu et al. 2016); a space belongs to the word after it."""
+
+    pieces: tuple[str, ...]
+    add_bos: bool = True
+    add_eos: bool = False
+    padding_side: str = "right"
+    pad_id: int = 0
+    bos_id: int = 1
+    eos_id: int = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pieces", tuple(self.pieces))
+        assert len(set(self.pieces)) == len(self.pieces) and all(self.pieces), "pieces must differ and spell something"
+
+    @cached_property
+    def vocab_size(self) -> int:
+        return _FIRST + len(self.pieces)
+
+    def encode(self, text: str) -> Encoding:
+        utf8(text)  # raises BrokenText
+        return self.encoding_of_ids([self.bos_id] * self.add_bos + list(self._cut(text)) + [self.eos_id] * self.add_eos)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text that ids spell, without specials; bytes that are no UTF-8 become "\\xe5"."""
+        return b"".join(map(self._bytes, ids)).decode("utf-8", "backslashreplace")
+
+    def token(self, id: int) -> str:
+        check_id(id, self.vocab_size)
+        return _NAMES[id] if id < len(_NAMES) else visible_bytes(self._bytes(id))
+
+    def is_byte(self, id: int) -> bool:
+        """Whether the id is one byte that no piece spelled."""
+        check_id(id, self.vocab_size)
+        return len(_NAMES) <= id < _FIRST
+
+    def encoding_of_ids(self, ids: Sequence[int], padding: Sequence[bool] | None = None) -> Encoding:
+        ids = [int(id) for id in ids]
+        special = [id < len(_NAMES) for id in ids]
+        return spelled(ids, list(map(self.token, ids)), list(map(self._bytes, ids)), special, padding)
+
+    def _cut(self, text: str) -> Iterator[int]:
+        done = 0
+        while done < len(text):
+            for length in self._lengths.get(text[done], ()):
+                id = self._id_of.get(text[done : done + length])
+                if id is not None:
+                    yield id
+                    done += length
+                    break
+            else:
+                yield from (len(_NAMES) + byte for byte in text[done].encode("utf-8"))
+                done += 1
+
+    def _bytes(self, id: int) -> bytes:
+        check_id(id, self.vocab_size)
+        if id < len(_NAMES):
+            return b""
+        return bytes([id - len(_NAMES)]) if id < _FIRST else self._data[id - _FIRST]
+
+    @cached_property
+    def _id_of(self) -> dict[str, int]:
+        return {piece: _FIRST + index for index, piece in enumerate(self.pieces)}
+
+    @cached_property
+    def _lengths(self) -> dict[str, tuple[int, ...]]:
+        """By first character the lengths of its pieces, longest first: what is worth a try."""
+        found: dict[str, set[int]] = {}
+        for piece in self.pieces:
+            found.setdefault(piece[0], set()).add(len(piece))
+        return {sign: tuple(sorted(lengths, reverse=True)) for sign, lengths in found.items()}
+
+    @cached_property
+    def _data(self) -> tuple[bytes, ...]:
+        return tuple(piece.encode("utf-8") for piece in self.pieces)
