@@ -9,7 +9,7 @@ from transformer.errors import InputError, ShapesDoNotFit
 from transformer.parts import Array
 from transformer.tokenizer import Encoding
 
-LEVELS = "0123456789abcdefg"  # brightness 0 … 16 of one pixel, as a character
+LEVELS = "0123456789abcdefg"  # ink 0 … 16 of one pixel, as a character
 
 
 class NotAnImage(InputError): ...
@@ -94,7 +94,7 @@ def patch_names(shape: ImageShape) -> tuple[str, ...]:
 
 
 def image_of(text: str, shape: ImageShape) -> Array:
-    """An image that was written down, one character per pixel, row by row: "0" dark … "g" bright, white space between.
+    """An image that was written down, one character per pixel, row by row: "0" paper … "g" ink, white space between.
 
     So an image travels wherever a text does: in a box, a link, a program. (channels, height, width) of 0 … 1. Raises
     NotAnImage.

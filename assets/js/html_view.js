@@ -43,11 +43,20 @@ stt.htmlView = (element, trigger, props, watch) => {
     item.classList.toggle("stt-copied", done);
     setTimeout(() => item.classList.remove("stt-copied"), 2500);
   }
+  // Patches of an image lie in rows: up and down lead to the nearest one there.
+  function across(item, all, down) {
+    const middle = (node) => { const { x, y, width, height } = node.getBoundingClientRect(); return [x + width / 2, y + height / 2]; };
+    const [x, y] = middle(item), row = item.getBoundingClientRect().height / 2;
+    const far = (node) => Math.hypot(middle(node)[0] - x, middle(node)[1] - y);
+    const there = all.filter((node) => node.ownerSVGElement && (middle(node)[1] - y) * (down ? 1 : -1) > row);
+    return there.sort((one, other) => far(one) - far(other))[0] || item;
+  }
   function walk(item, key) {
     const all = items().filter((node) => node.dataset.copy === undefined), at = all.indexOf(item);
     const on = getComputedStyle(item).direction === "rtl" ? -1 : 1;
     const to = { ArrowRight: at + on, ArrowDown: at + 1, ArrowLeft: at - on, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[key];
-    const next = at >= 0 && to !== undefined ? all[Math.max(0, Math.min(all.length - 1, to))] : null;
+    const steps = item.ownerSVGElement && /^Arrow(Up|Down)$/.test(key);
+    const next = steps ? across(item, all, key === "ArrowDown") : at >= 0 && to !== undefined ? all[Math.max(0, Math.min(all.length - 1, to))] : null;
     if (!next) return false;
     item.tabIndex = -1;
     next.tabIndex = 0;

@@ -66,7 +66,7 @@ def plot_view(value: str | None, *, elem_id: str, label: str, height: int | None
         elem_id=elem_id,
         elem_classes=["stt-view"],
         html_template=(
-            f'<div class="stt-plot" tabindex="0" role="img" aria-label="{_attribute(label)}" style="height:{tall:d}px">'
+            f'<div class="stt-plot" tabindex="0" role="img" aria-label="{attribute(label)}" style="height:{tall:d}px">'
             '<canvas aria-hidden="true"></canvas><div class="stt-plot-live"></div></div>'
         ),
         js_on_load="stt.plotView(element, trigger, props, watch); // tells 'pick'",
@@ -89,7 +89,7 @@ def html_view(value: str, *, elem_id: str, label: str, live: bool = False) -> gr
         value=value,
         elem_id=elem_id,
         elem_classes=["stt-view"],
-        html_template=f'<div class="stt-html" role="group" aria-label="{_attribute(label)}"{polite}></div>',
+        html_template=f'<div class="stt-html" role="group" aria-label="{attribute(label)}"{polite}></div>',
         js_on_load="stt.htmlView(element, trigger, props, watch); // tells 'pick'",
         apply_default_css=False,
     )
@@ -142,7 +142,7 @@ def _whole(value: object) -> int | None:
     return int(number) if number is not None and number.is_integer() and abs(number) < 2**31 else None
 
 
-def _attribute(text: str) -> str:
+def attribute(text: str) -> str:
     """`text` for an attribute of a template. Gradio evaluates `${…}` and `{{…}}` there: their signs become entities."""
     entities = {"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;", "\\": "&#92;"}
     return "".join(entities.get(letter, letter) for letter in html.escape(text))

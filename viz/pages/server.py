@@ -26,7 +26,7 @@ from viz.pages.front import CHINESE, Front
 from viz.pages.look import ASSETS, STAND_IN, gradio_theme, page_head, page_header
 from viz.pages.packed import Packed, packed_file
 
-SCRIPTS = ("page.js", "first_picture.js", "stand_in.js", "plot_view.js", "html_view.js")
+SCRIPTS = ("page.js", "first_picture.js", "stand_in.js", "plot_view.js", "html_view.js", "strokes.js", "draw_pad.js")
 GRADIO_ASSETS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 LARGEST_UPLOAD = "1mb"
 WAITING = 64  # requests in the queue of one language; more are told that the page is busy
