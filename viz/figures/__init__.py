@@ -3,13 +3,24 @@
 from viz.figures.arithmetic import attention_arithmetic, next_token_arithmetic
 from viz.figures.attention import attention_heatmap
 from viz.figures.axes import escape
+from viz.figures.beams import beam_tree
+from viz.figures.cache import cache_grid
 from viz.figures.copied import as_numpy
 from viz.figures.diagram import architecture_diagram
+from viz.figures.embedding_map import token_map
+from viz.figures.generation import generated_strip
+from viz.figures.image import image_patches
+from viz.figures.lattice import piece_lattice
 from viz.figures.lines import attention_lines, line_token
+from viz.figures.merges import merge_stack, merge_table
 from viz.figures.mosaic import attention_mosaic, mosaic_block, mosaic_cell
+from viz.figures.ngram import next_tokens_beside
 from viz.figures.pooling import pool
 from viz.figures.predictions import class_probabilities, next_tokens
+from viz.figures.prefixes import prefix_tries
+from viz.figures.sampling import sampling_bars
 from viz.figures.seal import seal_line
+from viz.figures.segmentation import segmentation_overview
 from viz.figures.table import matrix_table
 from viz.figures.theme import DARK_OF, component_css, css_variables, to_dark
 from viz.figures.tokens import token_strip
@@ -22,18 +33,30 @@ __all__ = [
     "attention_heatmap",
     "attention_lines",
     "attention_mosaic",
+    "beam_tree",
+    "cache_grid",
     "class_probabilities",
     "component_css",
     "css_variables",
     "escape",
+    "generated_strip",
+    "image_patches",
     "line_token",
     "matrix_table",
+    "merge_stack",
+    "merge_table",
     "mosaic_block",
     "mosaic_cell",
     "next_token_arithmetic",
     "next_tokens",
+    "next_tokens_beside",
+    "piece_lattice",
     "pool",
+    "prefix_tries",
+    "sampling_bars",
     "seal_line",
+    "segmentation_overview",
     "to_dark",
+    "token_map",
     "token_strip",
 ]

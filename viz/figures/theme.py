@@ -79,8 +79,22 @@ CELL_INKS: tuple[tuple[float, tuple[str, str]], ...] = (  # (up to this weight, 
     (1.01, ("#fefefe", "#030405")),
 )
 
+# Nine kinds of things side by side (word classes, say), the most different first. For the colour-blind a pair of them
+# can be as close as 0.067 in OKLab, so a figure gives each kind a sign of its own too.
+_CLASS_TONES = (
+    ("#1a3d9f", "#5773b0"),
+    ("#2d95a9", "#27defe"),
+    ("#7b4818", "#e7a166"),
+    ("#934b98", "#c480c9"),
+    ("#721e07", "#b45b45"),
+    ("#198265", "#76ccae"),
+    ("#6d934b", "#b8f186"),
+    ("#726e1a", "#d2cb49"),
+    ("#8264d0", "#b5a4f2"),
+)
+
 DARK_OF: dict[str, str] = dict(
-    [*TONES.values(), *_WEIGHT_STOPS, *_MINUS_STOPS, *_PLUS_STOPS, *(ink for _, ink in CELL_INKS)]
+    [*TONES.values(), *_WEIGHT_STOPS, *_MINUS_STOPS, *_PLUS_STOPS, *(ink for _, ink in CELL_INKS), *_CLASS_TONES]
 )
 
 
@@ -90,6 +104,7 @@ def _scale(stops: Sequence[tuple[str, str]]) -> list[tuple[float, str]]:
 
 WEIGHTS = _scale(_WEIGHT_STOPS)  # for weights and probabilities, fixed ends 0 and 1
 SIGNED = _scale(_SIGNED_STOPS)  # for signed values, symmetric about 0
+CLASSES = tuple(light for light, _ in _CLASS_TONES)  # for kinds that have no order
 SOFT_ACCENT = _WEIGHT_STOPS[4][0]
 CLEAR = "rgba(0,0,0,0)"
 FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif"
@@ -143,9 +158,22 @@ def cell_ink(weights: np.ndarray) -> np.ndarray:
 
 
 def css_variables() -> str:
-    """CSS that gives each tone a name, `--stt-<name>`, in `:root` and again in `.dark`."""
-    light, dark_ = ("".join(f"--stt-{name}:{pair[side]};" for name, pair in TONES.items()) for side in (0, 1))
+    """CSS that gives each tone a name, `--stt-<name>`, in `:root` and again in `.dark`; the stops of `WEIGHTS` too."""
+    named = TONES | {f"weight-{number}": stop for number, stop in enumerate(_WEIGHT_STOPS)}
+    light, dark_ = ("".join(f"--stt-{name}:{pair[side]};" for name, pair in named.items()) for side in (0, 1))
     return f":root{{{light}--stt-font:{FONT};}}\n.dark{{{dark_}}}\n"
+
+
+def weight_css(share: float) -> str:
+    """The colour of `share` 0 … 1 on the scale of weights, as CSS that follows light and dark."""
+    below = min(int(share * (len(_WEIGHT_STOPS) - 1)), len(_WEIGHT_STOPS) - 2)
+    part = share * (len(_WEIGHT_STOPS) - 1) - below
+    return f"color-mix(in srgb, var(--stt-weight-{below}), var(--stt-weight-{below + 1}) {part:.0%})"
+
+
+def weight_gradient() -> str:
+    """The whole scale of weights, from left to right, as a CSS background."""
+    return f"linear-gradient(90deg,{','.join(f'var(--stt-weight-{stop})' for stop in range(len(_WEIGHT_STOPS)))})"
 
 
 @cache

@@ -8,6 +8,8 @@ import plotly.graph_objects as go
 import pytest
 
 import viz.figures as figures
+from transformer.distribution import choose
+from transformer.sampling import Dials
 
 # Repeated, space, newline, tags, entities, LaTeX, templates, a colour, numbers, dates, control characters, wide, RTL.
 HOSTILE = (
@@ -36,6 +38,12 @@ HOSTILE = (
 def softmax(scores: np.ndarray) -> np.ndarray:
     parts = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return (parts / parts.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+def candidate(fate: str, parent: int | None) -> SimpleNamespace:
+    """A node of a beam search's first pass, or what was given."""
+    step = int(parent is not None)
+    return SimpleNamespace(step=step, parent=parent, log_p=-1.5, score=-1.5 * step, fate=fate, best=not step)
 
 
 @pytest.fixture
@@ -68,6 +76,20 @@ def every_figure(head: Callable[..., tuple[np.ndarray, np.ndarray]]) -> dict[str
         "mosaic": figures.attention_mosaic(head(5, 5, 3, 7)[0], selected=(2, 6)),
         "lines": figures.attention_lines(weights, HOSTILE, HOSTILE, selected_query=3),
         "next": figures.next_tokens(np.array([0.2, 0.5, 0.1]), HOSTILE[:3], n_vocabulary=53),
+        "beside": figures.next_tokens_beside(
+            np.array([0.2, 0.5, 0.1]), np.ones(3) / 5, HOSTILE[:3], context=HOSTILE[3:7], seen=11, n_vocabulary=53
+        ),
+        "map": figures.token_map(
+            np.arange(38).reshape(19, 2), HOSTILE, HOSTILE, explained=(0.5, 0.2), selected=3, near=(5, 7)
+        ),
+        "sampling": figures.sampling_bars(
+            choose(np.arange(19.0), Dials(4.0, 11, 0.8), 0.6, 7), HOSTILE[:7], language="zh"
+        ),
+        "cache": figures.cache_grid(np.array([[1, 1, 2], [0, 1, 2]]), HOSTILE[:3], nbytes=7),
+        "recomputed": figures.cache_grid(np.array([[3, 3, 2]]), HOSTILE[3:6], nbytes=0, why="asked"),
+        "beams": figures.beam_tree(
+            [candidate("kept", None), *(candidate(fate, 0) for fate in ("kept", "finished", "dropped"))], HOSTILE[2:6]
+        ),
     }
 
 

@@ -113,6 +113,16 @@ def test_signs_stay_apart_for_the_colour_blind() -> None:
             assert np.linalg.norm(minus - plus) > 0.12
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_classes_stay_apart_for_everybody_and_from_the_ground(side: int) -> None:
+    colours = [linear((light, theme.DARK_OF[light])[side]) for light in theme.CLASSES]
+    for surface in SURFACES:
+        assert min(contrast(colour, linear(theme.TONES[surface][side])) for colour in colours) >= 3, surface
+    for matrix in (np.eye(3), *map(np.array, BLINDNESS)):
+        seen = [oklab(matrix @ colour) for colour in colours]
+        assert min(np.linalg.norm(a - b) for place, a in enumerate(seen) for b in seen[:place]) > 0.06
+
+
 def test_css_names_each_tone_in_both_themes() -> None:
     css = theme.css_variables()
     light, dark = css.split(".dark")
