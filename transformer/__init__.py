@@ -12,6 +12,10 @@ _DOORS = {
     "seal": "transformer.replay",
     "Trace": "transformer.trace",
     "DecoderLM": "transformer.decoder_lm",
+    "Encoder": "transformer.encoder",
+    "EncoderClassifier": "transformer.encoder_classifier",
+    "EncoderDecoder": "transformer.encoder_decoder",
+    "VisionTransformer": "transformer.vision",
     "ModelConfig": "transformer.config",
 }
 __all__ = list(_DOORS)

@@ -69,7 +69,7 @@ def written_out(
     scores = query @ key.transpose(-2, -1) * scale  # (batch, head, query, key)
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
-    mask = _added_to_scores(query, key, allowed, causal, bias)
+    mask = added_to_scores(query, key, allowed, causal, bias)
     scores = scores if mask is None else scores + mask
     if sinks is not None:
         column = sinks.view(1, -1, 1, 1).expand(*scores.shape[:3], 1)
@@ -92,7 +92,7 @@ def _kernel(
 ) -> Tensor:
     """torch's fused kernel: the same numbers without ever holding a map. It knows no soft-cap and no sinks."""
     by_flag = causal and allowed is None and bias is None and query.shape[2] > 1
-    mask = None if by_flag else _added_to_scores(query, key, allowed, causal, bias)
+    mask = None if by_flag else added_to_scores(query, key, allowed, causal, bias)
     # With a mask, torch shares key-value heads only on its slow path, so they are repeated instead.
     if mask is not None or key.shape[-1] != value.shape[-1]:
         key, value = _for_each_head(key, query), _for_each_head(value, query)
@@ -107,7 +107,7 @@ def _for_each_head(shared: Tensor, query: Tensor) -> Tensor:
     return shared.repeat_interleave(query.shape[1] // shared.shape[1], dim=1)
 
 
-def _added_to_scores(
+def added_to_scores(
     query: Tensor, key: Tensor, allowed: Tensor | None, causal: bool, bias: Tensor | None
 ) -> Tensor | None:
     """What is added to the scores: `bias` where looking is allowed and the lowest float where it is not.

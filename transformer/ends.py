@@ -1,7 +1,6 @@
 """What stands before the first block of a stack and after its last: embeddings, their sum, the final norm, the head."""
 
 import numpy as np
-
 from torch import Tensor
 
 from transformer.parts import Array, HeadPart
@@ -85,7 +84,13 @@ def read_head(planner: Planner, evidence: Evidence, stack: str, last: Heard, sof
 
 
 def _plan_summary(
-    planner: Planner, evidence: Evidence, stack: str, hidden: Tensor | None, last: Heard, head: Heard, part: HeadPart | None
+    planner: Planner,
+    evidence: Evidence,
+    stack: str,
+    hidden: Tensor | None,
+    last: Heard,
+    head: Heard,
+    part: HeadPart | None,
 ) -> Box:
     """From one vector per position to one for all of them, which the head of a classifier is given."""
     site = f"{stack}.summary"

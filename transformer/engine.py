@@ -1,19 +1,28 @@
 """The desk where pages ask: a trace of this text on this model, from the store or from one pass."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from threading import Lock, Semaphore
 from typing import Protocol
 
 from transformer import catalog
 from transformer.catalog import Choice
 from transformer.errors import TextTooLong, UnknownModel
+from transformer.generate import GenerationSettings, generate
+from transformer.growing import Growing
+from transformer.image import ImageShape
 from transformer.messages import message
 from transformer.parts import Array
+from transformer.prompt import NoStartToken
+from transformer.rows import encode
 from transformer.store import TraceStore
+from transformer.tokenizer import Encoding
 from transformer.trace import Trace
 from transformer.wrapped import LoadedModel
 
 AT_ONCE = 2  # passes that are computed at a time, whoever asks: in either language, by the page or by programs
+LONGEST_ANSWER = 64  # tokens that an encoder–decoder writes for the page by itself
+ANSWERS_KEPT = 256
+GENERATIONS_KEPT = 64
 LONGEST_TEXT = 20_000  # characters; tokenizing more would keep others waiting
 
 
@@ -45,6 +54,8 @@ class Engine:
         self.max_tokens, self.limit_mb, self.packs, self.folders = max_tokens, limit_mb, packs, folders
         self.model = model or catalog.default_choice()
         self._pictures: dict[tuple[str, int], list[Array]] = {}
+        self._answers: dict[tuple[str, str], str] = {}
+        self._growing: dict[tuple[str, str, GenerationSettings], Growing] = {}
         self._lock, self._computing = Lock(), Semaphore(AT_ONCE)
 
     def choices(self) -> tuple[Choice, ...]:
@@ -86,7 +97,6 @@ class Engine:
 
         Raises the errors of `run`, `load_model`, and TextTooLong.
         """
-        from transformer.rows import encode
         from transformer.runner import run, trace_key
 
         for one in (text, target or ""):
@@ -112,6 +122,64 @@ class Engine:
         known = tokenizer is not None and token < tokenizer.vocab_size  # many models have rows beyond their tokenizer's
         return tokenizer.token(token) if tokenizer is not None and known else f"<{token}>"
 
+    def image_shape(self, name: str) -> ImageShape | None:
+        """What a vision model reads; None for a model that reads text."""
+        return self.load(name).image
+
+    def answer(self, name: str, text: str) -> str:
+        """What an encoder–decoder writes for a text, always taking the most probable token; kept for who asks again.
+
+        A model whose answer spells no text (it has no start token, or was never trained) gets the text itself as its
+        second text. Raises what `encode` raises.
+        """
+        key = (name, text)
+        with self._lock:
+            found = self._answers.pop(key, None)
+        found = self._written(self.load(name), text) if found is None else found
+        with self._lock:
+            self._answers[key] = found
+            while len(self._answers) > ANSWERS_KEPT:
+                self._answers.pop(next(iter(self._answers)))
+        return found
+
+    def _written(self, model: LoadedModel, text: str) -> str:
+        settings = GenerationSettings(max_new_tokens=LONGEST_ANSWER)
+        encode(model, text, self.max_tokens)
+        try:
+            with self._computing:
+                *_, last = generate(model, source=text, settings=settings, max_tokens=self.max_tokens)
+        except NoStartToken:
+            return text
+        written = self.spelled(model.name, last.ids[: len(last.ids) - (last.stop == "end")])
+        return written if written.strip() else text
+
+    def growing(self, name: str, text: str, settings: GenerationSettings) -> Growing:
+        """The generation that begins with a text (of an encoder–decoder: that answers it), shared by all who ask for
+        the same one. Raises what `generate` raises."""
+        model, key = self.load(name), (name, text, settings)
+        with self._lock:
+            found = self._growing.pop(key, None)
+        if found is None:
+            begins, source = (None, text) if model.encoder_decoder else (text, None)
+            found = Growing(
+                lambda: generate(model, begins, source=source, settings=settings, max_tokens=self.max_tokens)
+            )
+        with self._lock:
+            self._growing[key] = found
+            while len(self._growing) > GENERATIONS_KEPT:
+                self._growing.pop(next(iter(self._growing)))
+        return found
+
+    def encoding_of(self, name: str, ids: Sequence[int]) -> Encoding:
+        """Ids that a model wrote, as tokens."""
+        tokenizer = self.load(name).tokenizer
+        return Encoding.from_ids(ids) if tokenizer is None else tokenizer.encoding_of_ids(ids)
+
+    def spelled(self, name: str, ids: Sequence[int]) -> str:
+        """The text that ids stand for, without specials; "" where their bytes are none."""
+        encoding = self.encoding_of(name, ids)
+        return "".join((encoding.text or "")[slice(*span)] for span in _real_spans(encoding))
+
     def class_name(self, name: str, number: int, language: str = "en") -> str:
         """What a classifier calls its class: our words for a model of ours, its own configuration's for any other."""
         try:
@@ -133,3 +201,12 @@ class Engine:
             while len(self._pictures) > 32:
                 self._pictures.pop(next(iter(self._pictures)))
         return found
+
+
+def _real_spans(encoding: Encoding) -> Iterator[tuple[int, int]]:
+    """What the tokens that are no specials stand for, each part of the text once."""
+    done = 0
+    for span, special in zip(encoding.spans, encoding.special, strict=True):
+        if span is not None and not special and span[1] > done:
+            yield max(span[0], done), span[1]
+            done = span[1]

@@ -5,7 +5,7 @@ a pass that nobody listens to pays one look-up.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
@@ -46,11 +46,12 @@ def current_listener() -> Listener | None:
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Let `listener` hear every forward pass of this thread (or task) inside the `with`; no gradients are kept."""
+def listening(listener: Listener, *, gradients: bool = False) -> Iterator[None]:
+    """Let `listener` hear every forward pass of this thread (or task) inside the `with`; only a training that learns
+    from what it hears keeps gradients."""
     token = _listener.set(listener)
     try:
-        with torch.inference_mode():
+        with nullcontext() if gradients else torch.inference_mode():
             yield
     finally:
         _listener.reset(token)

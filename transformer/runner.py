@@ -37,11 +37,11 @@ def run(
     """One recorded forward pass; a list of texts (or of id lists) runs as one padded batch and gives a trace per row.
 
     `text`, `target`: source and target text; `ids`, `target_ids` instead of them; `attention_mask`: 1 = real,
-    0 = padding, shaped like `ids`; `image`: (height, width) or (channels, height, width) pixels as the model was trained
-    on them, for a vision model, whose `text` is an image written down (`image_of`). `record`: which of {"attention", "stream", "embedding", "logits"} is kept; q, k, v
-    and the mask belong to "attention". `max_tokens`: refuse more than this (default: what the model's positions reach).
-    Raises EmptyText, BrokenText, TooManyTokens, UnknownToken, MissingTarget, NoTokenizer, NotAnImage, ShapesDoNotFit,
-    CannotRecord.
+    0 = padding, shaped like `ids`; `image`: (height, width) or (channels, height, width) pixels as the model was
+    trained on them, for a vision model, whose `text` is an image written down (`image_of`). `record`: which of
+    {"attention", "stream", "embedding", "logits"} is kept; q, k, v and the mask belong to "attention". `max_tokens`:
+    refuse more than this (default: what the model's positions reach). Raises EmptyText, BrokenText, TooManyTokens,
+    UnknownToken, MissingTarget, NoTokenizer, NotAnImage, NotAVisionModel, ShapesDoNotFit, CannotRecord.
     """
     if not isinstance(model, LoadedModel):
         raise ShapesDoNotFit(what="model", expected="load_model(…) / wrap(…)", got=type(model).__name__)
@@ -67,7 +67,8 @@ def run(
 
 def trace_key(model: LoadedModel, encodings: Mapping[str, Encoding], wanted: Collection[str] = EVERYTHING) -> str:
     """The content address: equal for the same model, ids, padding and recording, so that equal runs are made once."""
-    content = [model.fingerprint, sorted(wanted), [(name, e.ids, e.padding, pixels_of(e)) for name, e in sorted(encodings.items())]]
+    rows = [(name, one.ids, one.padding, pixels_of(one)) for name, one in sorted(encodings.items())]
+    content = [model.fingerprint, sorted(wanted), rows]
     return hashlib.sha256(repr(content).encode()).hexdigest()[:32]
 
 

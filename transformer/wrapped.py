@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.capture import install_hooks
+from transformer.cards import Card
 from transformer.config import ModelConfig
 from transformer.errors import NoAttentionSeen, NotATextModel, SeeThroughError, SiteHeardTwice
 from transformer.image import ImageShape
@@ -46,6 +47,7 @@ class LoadedModel:
     accepts: frozenset[str]  # the names that its forward takes
     fingerprint: str  # part of every trace's key: two models never share one
     weights: tuple[object, ...]  # which weights structure and plan were read from, see `weights_of`
+    card: Card | None = None  # how it was made, of a model that we trained ourselves
 
     @property
     def is_causal(self) -> bool:

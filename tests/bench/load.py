@@ -45,15 +45,15 @@ class Report:
         )
 
 
-def load(clients: int = 30, seconds: float = 60.0) -> Report:
-    """Serve "untrained", let `clients` ask for `seconds`, and tell what they saw; it ends some seconds after that."""
+def load(clients: int = 30, seconds: float = 60.0, turns: int = 0) -> Report:
+    """Serve "untrained", let `clients` ask for `seconds`, each at least `turns` times, and tell what they saw."""
     engine = explore.open_engine(model="untrained", packs=False)
     report, ready, stop = Report(clients), threading.Barrier(clients + 1, timeout=120), threading.Event()
     # At the end the clients' open streams are cut off, which uvicorn would call an error.
     with running(lambda language: explore.build(language, engine), log_level="critical") as address:
         before = engine.store.passes
         threads = [
-            threading.Thread(target=_client, args=(address, engine, number, report, ready, stop), daemon=True)
+            threading.Thread(target=_client, args=(address, engine, number, report, ready, stop, turns), daemon=True)
             for number in range(clients)
         ]
         for thread in threads:
@@ -64,7 +64,7 @@ def load(clients: int = 30, seconds: float = 60.0) -> Report:
         stop.wait(seconds)
         stop.set()
         for thread in threads:
-            thread.join(timeout=60)
+            thread.join(timeout=300)
         report.seconds = time.monotonic() - start
         report.passes = engine.store.passes - before
         report.problems += ["a client never came back"] * sum(thread.is_alive() for thread in threads)
@@ -73,14 +73,20 @@ def load(clients: int = 30, seconds: float = 60.0) -> Report:
 
 
 def _client(
-    address: str, engine: Engine, number: int, report: Report, ready: threading.Barrier, stop: threading.Event
+    address: str,
+    engine: Engine,
+    number: int,
+    report: Report,
+    ready: threading.Barrier,
+    stop: threading.Event,
+    least: int,
 ) -> None:
     """Asks in turns: the shared sentence, a text of its own, a head of it, what comes next."""
     try:
         client = Client(address, verbose=False, analytics_enabled=False)
         ready.wait()
         turn = 0
-        while not stop.is_set():
+        while turn < least or not stop.is_set():
             text = SHARED if turn % 4 == 0 else f"client {number} says {turn // 4}"
             start = time.monotonic()
             problem = _ask(client, engine, text, turn, number)

@@ -19,7 +19,8 @@ def box_card(trace: Trace, name: str, token: int, language: str) -> str | None:
         return None
     stack = name.split(".")[0] if name != "logits" else list(trace.encodings)[-1]
     token = min(token, len(trace.encodings[stack]) - 1)
-    lines = [f'<p class="stt-lead">{escape(message(f"explore.box.{_words_for(trace, box)}", language), quote=False)}</p>']
+    words = message(f"explore.box.{_words_for(trace, box)}", language)
+    lines = [f'<p class="stt-lead">{escape(words, quote=False)}</p>']
     named = escape(trace.encodings[stack].tokens[token])
     lines += [
         f"<div>{line.format(token=f'<b><bdi>{named}</bdi></b>')}</div>"
@@ -36,7 +37,7 @@ def _words_for(trace: Trace, box: Box) -> str:
     """Which sentence says what a box does: the same box does another thing to an image, or for a classifier."""
     if "classes" in box.label_values:
         return "classes"
-    of_image = getattr(trace.encodings[list(trace.encodings)[0]], "pixels", ())
+    of_image = getattr(trace.encodings[next(iter(trace.encodings))], "pixels", ())
     return f"{box.kind}_patches" if of_image and box.kind in ("tokens", "embedding") else box.kind
 
 

@@ -7,7 +7,9 @@ import gradio as gr
 from transformer.engine import Engine
 from transformer.messages import message
 from viz.pages import selection as move
+from viz.pages.draw_pad import draw_pad
 from viz.pages.examples import example_buttons
+from viz.pages.generate import Generate
 from viz.pages.panels import Panels
 from viz.pages.plot_view import address_view, html_view, plot_view
 
@@ -17,6 +19,7 @@ class Layout:
 
     def __init__(self, language: str, engine: Engine) -> None:
         self.language, self.engine = language, engine
+        self.generate = Generate(language, engine)
 
     def say(self, key: str, /, **values: object) -> str:
         return message(f"explore.{key}", self.language, **values)
@@ -29,20 +32,29 @@ class Layout:
                 self.model_choices(), value=chosen.model, label=self.say("model"), allow_custom_value=True,
                 elem_id="model", scale=3, min_width=220,
             )  # fmt: skip
-            self.text = gr.Textbox(chosen.text, label=self.say("text"), lines=1, max_lines=6, elem_id="text", scale=7)
+            self.text = gr.Textbox(
+                chosen.text, label=self.say("text"), lines=1, max_lines=6, elem_id="text", scale=7,
+                visible=not panels.reads_images,
+            )  # fmt: skip
             self.target = gr.Textbox(
                 chosen.target or "", label=self.say("target"), lines=1, max_lines=6, elem_id="target", scale=5,
                 visible=len(panels.trace.encodings) > 1,
             )  # fmt: skip
             self.run = gr.Button(self.say("run"), variant="primary", elem_id="run", scale=1, min_width=96)
+        self.pad = draw_pad(
+            chosen.text if panels.reads_images else "", elem_id="pad", language=self.language,
+            visible=panels.reads_images,
+        )  # fmt: skip
         self.notice = html_view("", elem_id="notice", label=self.say("notice"), live=True)
         with gr.Row(elem_classes=["stt-row", "stt-under"]):
-            self.examples = html_view(example_buttons(self.language), elem_id="examples", label=self.say("try"))
+            buttons = example_buttons(chosen.model, self.language, reads_images=panels.reads_images)
+            self.examples = html_view(buttons, elem_id="examples", label=self.say("try"))
             self.status = html_view(panels.status(), elem_id="status", label=self.say("status.label"), live=True)
         self.strip = html_view(panels.strip(), elem_id="token-strip", label=self.say("strip"))
         self.diagram = html_view(panels.diagram(), elem_id="diagram", label=self.say("diagram"))
         with gr.Row(elem_classes=["stt-columns"]):
             self._columns(panels)
+        self.generate.lay_out()
         self.address = address_view(panels.address())
 
     def _columns(self, panels: Panels) -> None:

@@ -13,6 +13,8 @@ import plotly.graph_objects as go
 
 from transformer import replay
 from transformer.engine import Engine
+from transformer.familiar import unfamiliar
+from transformer.image import ImageEncoding
 from transformer.messages import message
 from transformer.parts import Array
 from transformer.trace import Trace
@@ -46,7 +48,9 @@ class Panels:
     # --- the whole run -----------------------------------------------------------------------------------------------
 
     def strip(self) -> str:
-        """All tokens: of the source and, where there is one, of the target."""
+        """All tokens, of the source and of the target where there is one; or the image, and what its patch looks at."""
+        if self.reads_images:
+            return self._image()
         encodings = self.trace.encodings
         own, two = self.site.split(".")[0], len(encodings) > 1
         rows = []
@@ -57,6 +61,22 @@ class Panels:
             rows.append(name + figures.token_strip(encoding, selected=chosen, stack=marked, language=self.language))
         return "".join(rows)
 
+    @property
+    def reads_images(self) -> bool:
+        return isinstance(next(iter(self.trace.encodings.values())), ImageEncoding)
+
+    def _image(self) -> str:
+        encoding = next(iter(self.trace.encodings.values()))
+        assert isinstance(encoding, ImageEncoding) and encoding.shape is not None
+        return figures.image_patches(
+            encoding.image,
+            encoding.shape.grid,
+            encoding.tokens,
+            selected=self.selection.query,
+            weights=self._weights[self.selection.query],
+            language=self.language,
+        )
+
     def diagram(self, box: str | None = None) -> str:
         """The model with the block that is looked at; `box` is marked, or else the chosen attention."""
         layer = int(self.site.split(".")[1])
@@ -66,7 +86,20 @@ class Panels:
 
     def status(self) -> str:
         count = sum(len(encoding) for encoding in self.trace.encodings.values())
-        return f'<p class="stt-hint">{escape(self.say("status", count=count, seconds=f"{self.trace.seconds:.2f}"))}</p>'
+        said = escape(self.say("status", count=count, seconds=f"{self.trace.seconds:.2f}"))
+        return f'<p class="stt-hint">{said}</p>{self._unfamiliar()}'
+
+    def _unfamiliar(self) -> str:
+        """A warning where the text is not of the kind that the model was trained on."""
+        found = unfamiliar(self.engine.load(self.selection.model), self.trace.encodings)
+        if found is None:
+            return ""
+        said = []
+        if found.count:
+            said.append(self.html("unfamiliar.tokens", tokens=" ".join(found.tokens[:5]), count=found.count))
+        if found.longest:
+            said.append(self.html("unfamiliar.long", longest=found.longest))
+        return f'<p class="stt-unfamiliar">{_joined([*said, self.html("unfamiliar.so")])}</p>'
 
     def mosaic_title(self) -> str:
         count = sum(how.heads for how in self.trace.attention.values())
@@ -226,8 +259,7 @@ class Panels:
             reason = escape(message(self.trace.lacks.get("logits", "lack.not_recorded"), self.language))
             return _heading(self.say("next.title"), "") + f'<p class="stt-empty">{reason}</p>'
         if self.trace.is_classified:
-            lead = self.html("class.lead", count=self.trace.top.vocabulary)
-            return _heading(self.say("class.title"), f"{self.html('class.after')} {lead}")
+            return _heading(self.say("class.title"), self.html("class.lead", count=self.trace.top.vocabulary))
         stack = list(self.trace.encodings)[-1]
         token = self.trace.encodings[stack].tokens[self.position]
         kind = "next" if stack == "decoder" else "here"

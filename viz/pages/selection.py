@@ -33,12 +33,19 @@ def first_look(trace: Trace, selection: Selection, view: View) -> Selection:
     """What a new run shows: what the link or example asks for, else a head in the middle and the last token's row."""
     sites = trace.attention_sites()
     wanted = sites.index(view.site) if view.site in sites else view.layer
-    attention = _clamped(len(sites) // 2 if wanted is None else wanted, len(sites))
+    attention = _clamped(_worth_a_look(trace) if wanted is None else wanted, len(sites))
     found = replace(selection, attention=attention, head=view.head or 0)
     n_queries = len(trace.tokens(sites[attention], "query"))
-    if view.cell is None:
-        return to_query(trace, found, n_queries - 1)
+    if view.cell is None:  # a classifier answers from its first position, a language model from its last
+        return to_query(trace, found, 0 if trace.is_classified else n_queries - 1)
     return to_cell(trace, found, *view.cell)
+
+
+def _worth_a_look(trace: Trace) -> int:
+    """The last attention across where a model reads two texts, else one in the middle."""
+    sites = trace.attention_sites()
+    across = [number for number, site in enumerate(sites) if site.endswith(".cross")]
+    return across[-1] if across else len(sites) // 2
 
 
 def to_head(trace: Trace, selection: Selection, attention: int, head: int) -> Selection:

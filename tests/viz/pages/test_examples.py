@@ -1,44 +1,47 @@
-"""Every example can be read in both languages, fits its model, and is a button."""
+"""Examples: each is a button for its models, texts are safe on a page, and views name what exists."""
 
 import re
 from html import unescape
 
 import pytest
 
-from transformer.engine import Engine
+from transformer.image import LEVELS
 from transformer.messages import LANGUAGES
-from viz.pages.examples import example_buttons, examples, view_on
+from viz.pages.examples import ANY_TEXT, example_buttons, examples, examples_for, is_image, is_meant_for, view_on
 from viz.pages.links import View
+
+IMAGE = "\n".join(["01230123"] * 8)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_example_is_one_button_with_its_number(language: str) -> None:
-    found = re.findall(r'<button[^>]*data-example="(\d+)"[^>]*>([^<]+)</button>', example_buttons(language))
-    assert [(int(number), unescape(words)) for number, words in found] == [
-        (number, one.words[language]) for number, one in enumerate(examples())
-    ]
+@pytest.mark.parametrize("model", ["mini-gpt", "mini-translator", "rule-classifier", "copycat", "smollm2", "a/folder"])
+def test_each_example_of_a_model_is_one_button_with_its_number(language: str, model: str) -> None:
+    found = re.findall(r'<button[^>]*data-example="(\d+)"[^>]*>([^<]+)</button>', example_buttons(model, language))
+    own = examples_for(model)
+    assert own and [examples()[int(number)] for number, _ in found] == list(own)
+    assert [unescape(words) for _, words in found] == [one.words[language] for one in own]
 
 
-def test_examples_fit_the_smallest_model_and_differ(engine: Engine) -> None:
-    texts = [one.text for one in examples()]
-    assert len(set(texts)) == len(texts) >= 4
-    for text in texts:
-        assert len(engine.trace("untrained", text).encodings["decoder"]) > len(text) // 2
+def test_a_model_of_ours_has_examples_of_its_own() -> None:
+    assert all(ANY_TEXT in one.models for one in examples_for("smollm2"))
+    assert not any(ANY_TEXT in one.models for one in examples_for("mini-gpt"))
+    assert example_buttons("digit-vit", "en", reads_images=True) == ""
 
 
-def test_an_example_opens_its_view_only_on_the_model_it_was_found_on() -> None:
+def test_a_view_is_opened_only_on_its_model() -> None:
     one = next(one for one in examples() if "smollm2" in one.views)
     assert view_on(one.text, "smollm2") == one.views["smollm2"] != View()
-    assert view_on(one.text, "untrained") == view_on("anything", "smollm2") == View()
+    assert view_on(one.text, "untrained") == view_on("any other text", "smollm2") == View()
 
 
-@pytest.mark.weights
-def test_the_views_of_smollm2_show_what_they_promise(smollm2_folder: object) -> None:
-    engine = Engine("smollm2", packs=False)
-    for one in examples():
-        if "smollm2" not in one.views:
-            continue
-        trace, view = engine.trace("smollm2", one.text), one.views["smollm2"]
-        site = trace.attention_sites()[view.layer]
-        row = trace.weights(site, view.head)[view.cell[0]]
-        assert int(row.argmax()) == view.cell[1] and row.max() > 0.3, one.text
+def test_an_examples_text_makes_room_and_a_typed_text_stays() -> None:
+    translation = examples_for("mini-translator")[0].text
+    assert is_meant_for(translation, "mini-translator") and not is_meant_for(translation, "mini-gpt")
+    assert is_meant_for("what I typed", "mini-gpt") and is_meant_for("what I typed", "copycat")
+    assert not is_meant_for(IMAGE, "mini-gpt") and is_meant_for(IMAGE, "digit-vit", reads_images=True)
+    assert not is_meant_for("what I typed", "digit-vit", reads_images=True)
+
+
+def test_numbers_are_no_image() -> None:
+    assert is_image(IMAGE) and not is_image("12 45 7 99 30 8 61 24 12 45 7 99 30 8 61 24 33 2")
+    assert not is_image("0") and set("0123") <= set(LEVELS)

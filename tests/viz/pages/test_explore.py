@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.viz.pages.conftest import TEXT, ShelfEngine
 from transformer.engine import LONGEST_TEXT, Engine
 from transformer.messages import LANGUAGES, message
-from viz.pages.examples import examples
+from viz.pages.examples import examples_for
 from viz.pages.explore import Explore
 from viz.pages.look import page_header
 from viz.pages.selection import Selection
@@ -61,7 +61,7 @@ def test_every_promised_name_is_on_the_page_once(engine: Engine, language: str) 
 def test_the_page_comes_with_a_finished_picture(page: Explore) -> None:
     for view in (page.strip, page.diagram, page.mosaic, page.head_map, page.head_lines, page.arithmetic, page.seal):
         assert view.value
-    assert page.text.value == examples()[0].text and page.model.value == "untrained"
+    assert page.text.value == examples_for("untrained")[0].text and page.model.value == "untrained"
 
 
 def test_only_the_named_endpoints_are_open_and_all_say_what_they_do(page: Explore) -> None:
@@ -90,8 +90,7 @@ def test_a_sentence_that_was_run_costs_no_second_pass(page: Explore, engine: Eng
 
 def test_boxes_keep_what_was_typed_meanwhile(page: Explore) -> None:
     updates = _last(page.on_run("untrained", "meanwhile", "", page.start.selection))
-    assert page.text not in updates
-    assert all("value" not in updates[box] for box in (page.model, page.target))
+    assert all("value" not in updates[box] for box in (page.model, page.text, page.target, page.pad))
 
 
 def test_the_same_again_leaves_the_view(page: Explore) -> None:
