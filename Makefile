@@ -6,6 +6,8 @@ HOST ?= 127.0.0.1
 PYTHON ?=
 NO_PACKS ?=
 ARGS ?=
+THREADS ?= 1
+MODELS ?= copycat rule-classifier digit-vit mini-translator mini-gpt
 
 ifeq ($(OS),Windows_NT)
 $(error On Windows use the pip commands in README.md, "Windows")
@@ -16,12 +18,13 @@ PY := $(VENV)/bin/python
 BENCH_VENV := .venv/bench
 NAMES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3 python)
 .DEFAULT_GOAL := help
-.PHONY: help run test bench clean
+.PHONY: help run test bench weights clean
 
 help:
 	@echo "make run     install what is missing, then show the page   PORT=7860 HOST=127.0.0.1 NO_PACKS=1 PYTHON=python3.12"
 	@echo "make test    style, types and every test                   ARGS='-k packs'"
 	@echo "make bench   how much recording costs, beside its peers"
+	@echo "make weights train the five small models again, about an hour and a half   THREADS=1 MODELS='copycat digit-vit'"
 	@echo "make clean   delete .venv and the tools' caches (fetched models stay: python -m transformer.packs remove NAME)"
 
 run:
@@ -41,6 +44,10 @@ bench:
 	@$(lean_on_main)
 	@$(call install,$(BENCH_VENV),requirements.txt requirements-bench.txt)
 	$(BENCH_VENV)/bin/python -m tests.bench $(ARGS)
+
+weights:
+	@$(call install,$(VENV),requirements.txt requirements-dev.txt)
+	@for name in $(MODELS); do $(PY) -m transformer.train $$name --threads $(THREADS) || exit 1; done
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build

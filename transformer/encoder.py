@@ -14,7 +14,7 @@ from transformer.embedding import TextEmbedding
 from transformer.initial_weights import initialize
 from transformer.looking import Looking
 from transformer.norm import make_norm
-from transformer.text_input import check_ids, count_positions
+from transformer.text_input import check_ids, check_segments, count_positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,13 @@ class Encoder(nn.Module):
         """(batch, position) ids to (batch, position, d_model).
 
         `attention_mask`: 1 = real token, 0 = padding, which nobody looks at. `token_type_ids`: which text of a pair,
-        for a config with `n_segments`. Positions are counted over the real tokens. Raises what `check_ids` raises.
+        for a config with `n_segments`. Positions are counted over the real tokens. Raises what `check_ids` and
+        `check_segments` raise.
         """
         counted = count_positions(input_ids, attention_mask)
         position_ids = counted if position_ids is None else position_ids
         check_ids(self.config, input_ids, position_ids, type(self).__name__)
+        check_segments(self.config, input_ids, token_type_ids)
         look = self.looking(position_ids, position_ids, attention_mask)
 
         x = self.embedding(input_ids, position_ids, token_type_ids)  # (batch, position, d_model)

@@ -9,6 +9,7 @@ from transformer.config import ModelConfig
 from transformer.decoder_lm import ModelOutput
 from transformer.embedding import TextEmbedding
 from transformer.encoder import Encoder
+from transformer.errors import ShapesDoNotFit
 from transformer.initial_weights import initialize
 from transformer.looking import Looking
 from transformer.masks import padding
@@ -39,7 +40,12 @@ class Decoder(nn.Module):
         attention_mask: Tensor | None = None,
         cache: KeyValueCache | None = None,
     ) -> Tensor:
-        """(batch, target position) ids and (batch, source position, d_model) to (batch, target position, d_model)."""
+        """(batch, target position) ids and (batch, source position, d_model) to (batch, target position, d_model).
+
+        Raises what `count_positions` and `check_ids` raise, and ShapesDoNotFit for a mask that is not of the memory.
+        """
+        if memory_mask is not None and memory_mask.shape != memory.shape[:2]:
+            raise ShapesDoNotFit(what="memory_mask", expected=tuple(memory.shape[:2]), got=tuple(memory_mask.shape))
         past = 0 if cache is None else cache.length
         keys = count_positions(input_ids, attention_mask, past)
         position_ids = keys[:, past:]

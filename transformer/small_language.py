@@ -97,12 +97,19 @@ class SmallLanguage:
                 return _sentence(draft, text, spans, speaks, about)
 
     def story(
-        self, random: random.Random, held_out: bool = False, language: str | None = None, longest: int = 4
+        self,
+        random: random.Random,
+        held_out: bool = False,
+        language: str | None = None,
+        longest: int = 4,
+        kinds: Sequence[str] = (),
     ) -> Sentence:
-        """One to `longest` sentences of one language, one after the other."""
+        """One to `longest` sentences of one language, one after the other; of `kinds`, which may name one several times
+        to have more of it."""
         speaks = language or random.choice(LANGUAGES)
         count = random.randint(1, longest)
-        parts = [self.sentence(random, language=speaks, held_out=held_out) for _ in range(count)]
+        chosen = [random.choice(kinds) if kinds else None for _ in range(count)]
+        parts = [self.sentence(random, kind, speaks, held_out) for kind in chosen]
         return told(parts) if count > 1 else parts[0]
 
     def pair(self, random: random.Random, held_out: bool = False) -> Pair:

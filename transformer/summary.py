@@ -5,6 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from transformer.errors import ShapesDoNotFit
+
 SummaryKind = Literal["first", "mean"]
 
 
@@ -23,13 +25,22 @@ class Summary(nn.Module):
         self.pooler = nn.Linear(d_model, d_model) if pooler else None
 
     def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """`attention_mask` (batch, position): 1 = real token, 0 = padding, which the mean leaves out."""
-        summary = x[:, 0] if self.kind == "first" else _mean(x, attention_mask)
+        """`attention_mask` (batch, position): 1 = real token, 0 = padding, which the mean leaves out.
+
+        Raises ShapesDoNotFit where position 0 is padding: the text must be padded on its right.
+        """
+        summary = _first(x, attention_mask) if self.kind == "first" else _mean(x, attention_mask)
         return summary if self.pooler is None else torch.tanh(self.pooler(summary))
+
+
+def _first(x: Tensor, attention_mask: Tensor | None) -> Tensor:
+    if attention_mask is not None and not bool(attention_mask[:, 0].all()):
+        raise ShapesDoNotFit(what="attention_mask[:, 0]", expected=1, got=0)
+    return x[:, 0]
 
 
 def _mean(x: Tensor, attention_mask: Tensor | None) -> Tensor:
     if attention_mask is None:
         return x.mean(dim=1)
     real = attention_mask[:, :, None].to(x.dtype)  # (batch, position, 1)
-    return (x * real).sum(dim=1) / real.sum(dim=1)
+    return (x * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)  # of nothing but padding: 0, not NaN

@@ -39,3 +39,15 @@ def check_ids(config: ModelConfig, input_ids: Tensor, position_ids: Tensor, mode
     outside = input_ids[(input_ids < 0) | (input_ids >= config.vocab_size)]
     if outside.numel():
         raise UnknownToken(token=int(outside[0]), last=config.vocab_size - 1)
+
+
+def check_segments(config: ModelConfig, input_ids: Tensor, segment_ids: Tensor | None) -> None:
+    """Raise ShapesDoNotFit for which-text-of-a-pair ids that the model has no vector for."""
+    if segment_ids is None:
+        return
+    if segment_ids.shape != input_ids.shape:
+        raise ShapesDoNotFit(what="token_type_ids", expected=tuple(input_ids.shape), got=tuple(segment_ids.shape))
+    last = max(config.n_segments - 1, 0)  # 0 is the first text, which a model without segments reads as well
+    outside = segment_ids[(segment_ids < 0) | (segment_ids > last)]
+    if outside.numel():
+        raise ShapesDoNotFit(what="token_type_ids", expected=f"0 … {last}", got=int(outside[0]))

@@ -1,12 +1,12 @@
 // The pad: strokes on paper, the pixels they become (strokes.js), touching up pixel by pixel, ready digits, undo.
-// props.kit is {rule, digits} as JSON (transformer/strokes.py); props.value and what 'drawn' tells are the picture as text.
+// data-kit is {rule, digits} as JSON (transformer/strokes.py); props.value and what 'drawn' tells are the picture as text.
 "use strict";
 stt.drawPad = (element, trigger, props, watch) => {
   const host = element.querySelector(".stt-pad"), part = (name) => host.querySelector(".stt-pad-" + name);
   const paper = part("paper"), ink = part("ink"), pixels = part("pixels"), cursor = part("cursor"), said = part("said");
   const undo = part("undo"), clear = part("clear"), ready = [...host.querySelectorAll("[data-ready]")];
   const squares = [...pixels.querySelectorAll(".stt-pixel")], side = Math.sqrt(squares.length);
-  const { rule, digits } = JSON.parse(props.kit), DARKEST = stt.LEVELS.length - 1;
+  const { rule, digits } = JSON.parse(element.querySelector(".stt-pad").dataset.kit), DARKEST = stt.LEVELS.length - 1;
   const CLOSEST = 0.008, MOST_POINTS = 4000, MOST_STEPS = 200; // of the pen: nearer points are left out; of a picture; of undo
   const REST = 350, ECHO = 5000; // ms: after the last key it is told; how long an answer may show an older picture of ours
 

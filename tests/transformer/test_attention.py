@@ -83,6 +83,27 @@ def test_causal_first_token_sees_only_itself():
     assert torch.equal(found[0, 0, 0], VALUES[0, 0, 0]) and found[0, 0, 1, 0] != 0
 
 
+def test_a_causal_mask_on_scores_1_to_9_by_hand():
+    """The 3 × 3 example of a tutorial: rows (1), (4, 5) and (7, 8, 9) are left, and of row 0 only itself."""
+    scores, one_hot = of_one_head([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]), torch.eye(3)[None, None]
+    weights = attend(scores, one_hot, one_hot, causal=True, scale=1.0)  # scores · 1 = scores, and weights · 1 = weights
+    two, three = 1 + E, 1 + E + E * E
+    by_hand = of_one_head([1.0, 0.0, 0.0], [1 / two, E / two, 0.0], [1 / three, E / three, E * E / three])
+    torch.testing.assert_close(weights, by_hand, atol=1e-6, rtol=0)
+    assert weights[0, 0, 0].tolist() == [1.0, 0.0, 0.0] and weights[0, 0, 1, 2] == 0.0
+    infinite = scores.masked_fill(~masks.causal(3), -math.inf).softmax(-1)
+    torch.testing.assert_close(weights, infinite, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("d_head", [4, 64, 256])
+def test_scores_of_unit_vectors_spread_with_d_head_and_the_scale_takes_it_back(d_head):
+    """Vaswani et al. 2017, 3.2.1, footnote 4: Var(q · k) = d_k, so q · k / √d_k has variance 1."""
+    query, key = (random(seed, 20_000, d_head) for seed in (1, 2))
+    scores = (query * key).sum(-1)
+    assert scores.var().item() == pytest.approx(d_head, rel=0.05)
+    assert (scores / math.sqrt(d_head)).var().item() == pytest.approx(1.0, rel=0.05)
+
+
 def test_grouped_heads_share_their_neighbours_key_and_value():
     """Heads 0 and 1 look at key-value head 0, heads 2 and 3 at head 1."""
     value = torch.tensor([[[[1.0]], [[2.0]]]])  # one key: its value is what every head gives
@@ -196,6 +217,18 @@ def test_module_equals_torch_multihead_attention(pair):
     wanted = theirs(x, x, x, attn_mask=forbidden, need_weights=False)[0]
     torch.testing.assert_close(ours(x, causal=True), wanted, atol=1e-6, rtol=0)
     torch.testing.assert_close(ours(x, masks.causal(5)), wanted, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("real", [[[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], [[1, 1, 1, 1, 0], [1, 1, 0, 0, 0]]])
+def test_module_equals_torch_multihead_attention_with_padding(pair, real):
+    ours, theirs = pair
+    x, real = random(5, 2, 5, 28), torch.tensor(real)
+    hidden = {"key_padding_mask": real == 0, "need_weights": False}
+    torch.testing.assert_close(ours(x, masks.padding(real)), theirs(x, x, x, **hidden)[0], atol=1e-6, rtol=0)
+    both = masks.combined(masks.causal(5), masks.padding(real))
+    wanted = theirs(x, x, x, attn_mask=~masks.causal(5), **hidden)[0]
+    torch.testing.assert_close(ours(x, both), wanted, atol=1e-6, rtol=0)
+    torch.testing.assert_close(ours(x, masks.padding(real), causal=True), wanted, atol=1e-6, rtol=0)
 
 
 def test_cross_attention_looks_at_its_context(pair):

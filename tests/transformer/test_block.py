@@ -4,32 +4,23 @@ import pytest
 import torch
 from torch import nn
 
+from tests.transformer.torch_layers import from_torch, random_layer
 from transformer import masks
-from transformer.block import Block
+from transformer.block import Block, CrossBlock
 from transformer.positions import Rotary
 
-TORCHS_NAMES = {
-    "self_attn.out_proj": "attention.output",
-    "linear1": "feedforward.up",
-    "linear2": "feedforward.down",
-    "norm1": "norm1",
-    "norm2": "norm2",
-}
-
-
-def from_torch(layer: nn.TransformerEncoderLayer) -> dict[str, torch.Tensor]:
-    """The weights of torch's layer under our names."""
-    theirs, ours = layer.state_dict(), {}
-    for kind in ("weight", "bias"):
-        for name, part in zip(("query", "key", "value"), theirs[f"self_attn.in_proj_{kind}"].chunk(3), strict=True):
-            ours[f"attention.{name}.{kind}"] = part
-        ours |= {f"{mine}.{kind}": theirs[f"{name}.{kind}"] for name, mine in TORCHS_NAMES.items()}
-    return ours
+REAL = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+MEMORY_REAL = torch.tensor([[1, 1, 1], [0, 1, 1]])
 
 
 @pytest.fixture
 def x():
     return torch.randn(2, 5, 28, generator=torch.Generator().manual_seed(2))
+
+
+@pytest.fixture
+def memory():
+    return torch.randn(2, 3, 28, generator=torch.Generator().manual_seed(3))
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -61,18 +52,69 @@ def test_pre_norm_adds_to_x_and_not_to_the_normalized_x(tiny, x):
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_block_is_torchs_encoder_layer(tiny, x, norm, activation, causal):
-    torch_layer = nn.TransformerEncoderLayer(
-        28, 7, 31, dropout=0.0, activation=activation, batch_first=True, norm_first=norm == "pre"
+    torch_layer = random_layer(
+        nn.TransformerEncoderLayer(
+            28, 7, 31, dropout=0.0, activation=activation, batch_first=True, norm_first=norm == "pre"
+        )
     )
-    generator = torch.Generator().manual_seed(7)
-    with torch.no_grad():
-        for name, parameter in torch_layer.named_parameters():
-            parameter.normal_(1.0 if "norm" in name and "weight" in name else 0.0, 0.1, generator=generator)
     block = Block(tiny(norm=norm, activation=activation, d_ff=31))
     block.load_state_dict(from_torch(torch_layer))
     forbidden = ~masks.causal(5) if causal else None
     theirs = torch_layer(x, src_mask=forbidden, is_causal=causal)
     torch.testing.assert_close(block(x, causal=causal), theirs, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_block_is_torchs_encoder_layer_with_padding_too(tiny, x, norm, activation):
+    torch_layer = random_layer(
+        nn.TransformerEncoderLayer(
+            28, 7, 31, dropout=0.0, activation=activation, batch_first=True, norm_first=norm == "pre"
+        )
+    )
+    torch_layer, x = torch_layer.double(), x.double()  # so that nothing but the formula can differ
+    block = Block(tiny(norm=norm, activation=activation, d_ff=31)).double()
+    block.load_state_dict(from_torch(torch_layer))
+    theirs = torch_layer(x, src_key_padding_mask=REAL == 0)
+    torch.testing.assert_close(block(x, masks.padding(REAL)), theirs, atol=1e-12, rtol=0)
+    both = masks.combined(masks.causal(5), masks.padding(REAL))
+    theirs = torch_layer(x, src_mask=~masks.causal(5), src_key_padding_mask=REAL == 0)
+    torch.testing.assert_close(block(x, both), theirs, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("padded", [False, True], ids=["whole", "padded"])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_cross_block_is_torchs_decoder_layer(tiny, x, memory, norm, activation, padded):
+    torch_layer = random_layer(
+        nn.TransformerDecoderLayer(
+            28, 7, 31, dropout=0.0, activation=activation, batch_first=True, norm_first=norm == "pre"
+        )
+    )
+    torch_layer, x, memory = torch_layer.double(), x.double(), memory.double()
+    block = CrossBlock(tiny(norm=norm, activation=activation, d_ff=31)).double()
+    block.load_state_dict(from_torch(torch_layer))
+    forbidden = {"tgt_key_padding_mask": REAL == 0, "memory_key_padding_mask": MEMORY_REAL == 0} if padded else {}
+    theirs = torch_layer(x, memory, tgt_mask=~masks.causal(5), **forbidden)
+    allowed = masks.combined(masks.causal(5), masks.padding(REAL)) if padded else masks.causal(5)
+    seen = masks.padding(MEMORY_REAL) if padded else None
+    torch.testing.assert_close(block(x, allowed, memory=memory, memory_allowed=seen), theirs, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_cross_block_is_its_three_lines(tiny, scramble, x, memory, norm):
+    block = scramble(CrossBlock(tiny(norm=norm)))
+    attention, cross, feedforward = block.attention, block.cross, block.feedforward
+    norm1, norm2, norm3 = block.norm1, block.norm2, block.norm3
+    if norm == "pre":
+        by_hand = x + attention(norm1(x), causal=True)
+        by_hand = by_hand + cross(norm2(by_hand), context=memory)
+        by_hand = by_hand + feedforward(norm3(by_hand))
+    else:
+        by_hand = norm1(x + attention(x, causal=True))
+        by_hand = norm2(by_hand + cross(by_hand, context=memory))
+        by_hand = norm3(by_hand + feedforward(by_hand))
+    assert torch.equal(block(x, memory=memory, causal=True), by_hand)
 
 
 def test_causal_by_flag_is_causal_by_mask(tiny, scramble, x):

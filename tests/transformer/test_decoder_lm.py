@@ -9,6 +9,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 from transformer import masks
 from transformer.config import ModelConfig
+from transformer.copied_weights import from_gpt2, from_llama
 from transformer.decoder_lm import DecoderLM
 from transformer.errors import ShapesDoNotFit, TooManyTokens, UnknownToken
 from transformer.positions import sinusoidal_table
@@ -22,44 +23,6 @@ KINDS = [
     {"positions": "rotary", "n_kv_heads": 1, "norm_kind": "rmsnorm", "activation": "swiglu", "ffn_bias": False},
     {"positions": "none", "tied_embeddings": False, "d_head": 6},
 ]
-
-
-def from_gpt2(model: GPT2LMHeadModel) -> dict[str, torch.Tensor]:
-    """GPT-2's weights under our names. Its `Conv1D` keeps (in, out), a Linear (out, in)."""
-    names = {
-        "wte": "embedding.tokens", "wpe": "embedding.positions", "ln_f": "norm", "ln_1": "norm1", "ln_2": "norm2",
-        "attn.c_proj": "attention.output", "mlp.c_fc": "feedforward.up", "mlp.c_proj": "feedforward.down",
-    }  # fmt: skip
-    ours = {"head.weight": model.lm_head.weight}
-    for name, tensor in model.transformer.state_dict().items():
-        stem, kind = name.removeprefix("h.").rsplit(".", 1)
-        tensor = tensor.T if ".c_" in name and kind == "weight" else tensor
-        layer, _, place = stem.partition(".")
-        if not name.startswith("h."):
-            ours[f"{names[stem]}.{kind}"] = tensor
-        elif place == "attn.c_attn":
-            for part, piece in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
-                ours[f"blocks.{layer}.attention.{part}.{kind}"] = piece
-        else:
-            ours[f"blocks.{layer}.{names[place]}.{kind}"] = tensor
-    return ours
-
-
-def from_llama(model: LlamaForCausalLM) -> dict[str, torch.Tensor]:
-    """Llama's weights under our names."""
-    names = {
-        "model.embed_tokens": "embedding.tokens", "model.layers": "blocks", "model.norm": "norm", "lm_head": "head",
-        "input_layernorm": "norm1", "post_attention_layernorm": "norm2",
-        "self_attn.q_proj": "attention.query", "self_attn.k_proj": "attention.key",
-        "self_attn.v_proj": "attention.value", "self_attn.o_proj": "attention.output",
-        "mlp.up_proj": "feedforward.up", "mlp.gate_proj": "feedforward.gate", "mlp.down_proj": "feedforward.down",
-    }  # fmt: skip
-    ours = {}
-    for name, tensor in model.state_dict().items():
-        for theirs, mine in names.items():
-            name = name.replace(theirs, mine)
-        ours[name] = tensor
-    return ours
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +120,8 @@ def test_residual_stream_begins_as_token_plus_position(tiny):
     model(IDS, position_ids=torch.tensor([[3, 4, 5, 6, 7]]))
     by_hand = model.embedding.tokens.weight[IDS] * 28**0.5 + sinusoidal_table(11, 28)[3:8]
     torch.testing.assert_close(seen[0], by_hand, atol=1e-6, rtol=0)
-    torch.testing.assert_close(model.embedding.tokens(IDS), model.embedding.tokens.weight[IDS] * 28**0.5, atol=1e-6, rtol=0)
+    tokens = model.embedding.tokens
+    torch.testing.assert_close(tokens(IDS), tokens.weight[IDS] * 28**0.5, atol=1e-6, rtol=0)
 
 
 def test_dropout_takes_from_the_sum_of_token_and_position(tiny):

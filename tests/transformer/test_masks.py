@@ -15,6 +15,7 @@ def drawn(*rows: str) -> torch.Tensor:
 
 
 def test_causal_is_the_lower_triangle():
+    """`subsequent_mask(4)` of The Annotated Transformer."""
     assert torch.equal(masks.causal(4), drawn("■···", "■■··", "■■■·", "■■■■"))
 
 

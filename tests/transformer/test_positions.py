@@ -5,10 +5,21 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import LlamaConfig
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
+from transformer import masks
 from transformer.errors import ShapesDoNotFit
-from transformer.positions import LearnedPositions, Rotary, SinusoidalPositions, sinusoidal_table
+from transformer.positions import (
+    Alibi,
+    LearnedPositions,
+    Rotary,
+    SinusoidalPositions,
+    added_positions,
+    alibi_slopes,
+    sinusoidal_table,
+)
+from transformer.text_input import count_positions
 
 I_LIKE_TO_CODE = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.2, 0.3, 0.4, 0.5], [0.3, 0.4, 0.5, 0.6], [0.4, 0.5, 0.6, 0.7]])
 
@@ -40,7 +51,7 @@ def test_i_like_to_code_as_two_tutorials_print_it_is_wrong():
     error = (I_LIKE_TO_CODE + sinusoidal_table(4, 4) - wrong).abs()
     cut_to_three_digits = 0.0011  # the largest error of the cells that are right
     assert (error > cut_to_three_digits).nonzero().tolist() == [[1, 3], [2, 3], [3, 2], [3, 3]]
-    # The last row's two numbers are those of base 100, in a table that says 10000.
+    # The last row's two numbers, 0.895 and 1.655, are those of base 100, in a table that says 10000.
     with_base_100 = I_LIKE_TO_CODE + sinusoidal_table(4, 4, base=100)
     torch.testing.assert_close(with_base_100[3, 2:], wrong[3, 2:], atol=1e-3, rtol=0)
 
@@ -125,3 +136,52 @@ def test_rotary_keeps_lengths_and_its_scores_see_only_the_distance(query_at, key
         return (turned_query * turned_key).sum(-1)
 
     torch.testing.assert_close(score(0), score(shift), atol=2e-4, rtol=0)
+
+
+# --- ALiBi -----------------------------------------------------------------------------------------------------------
+
+
+def test_alibi_slopes_by_hand():
+    """Eight heads halve from 1/2 to 1/256; six take the four of four heads, then every second one of eight."""
+    assert alibi_slopes(8) == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+    assert alibi_slopes(6) == [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8]
+    assert alibi_slopes(1) == [1 / 256]
+    assert alibi_slopes(2) == [1 / 16, 1 / 256]
+
+
+def test_alibi_bias_by_hand():
+    """Two heads, three tokens: minus the slope for every step away, in either direction."""
+    bias = Alibi(2)(torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2]]))
+    assert (16 * bias[0, 0]).tolist() == [[0, -1, -2], [-1, 0, -1], [-2, -1, 0]]
+    assert (256 * bias[0, 1]).tolist() == [[0, -1, -2], [-1, 0, -1], [-2, -1, 0]]
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 5, 6, 7, 8, 12, 16])
+@pytest.mark.parametrize("mask", [[1, 1, 1, 1, 1], [0, 0, 1, 1, 1], [1, 1, 1, 0, 0]], ids=["whole", "left", "right"])
+def test_alibi_is_blooms_but_for_a_constant_in_every_row(n_heads, mask):
+    """BLOOM adds slope · key position; ours also takes slope · query position off, which a row's softmax never sees."""
+    real = torch.tensor([mask])
+    places = count_positions(torch.ones(1, 5).long(), real)
+    ours = Alibi(n_heads)(places, places)[0]  # (head, query, key)
+    theirs = build_alibi_tensor(real, n_heads, torch.float32)  # (head, 1, key)
+    for query in real[0].nonzero().flatten().tolist():
+        may = (real[0] == 1) & masks.causal(5)[query]
+        differences = (ours - theirs)[:, query, may]  # (head, key)
+        wanted = -torch.tensor(alibi_slopes(n_heads)) * places[0, query]
+        torch.testing.assert_close(differences, wanted[:, None].expand_as(differences), atol=1e-6, rtol=0)
+
+
+@given(shift=st.integers(0, 50), n_heads=st.integers(1, 20))
+def test_alibi_sees_only_the_distance(shift, n_heads):
+    places, alibi = torch.arange(5)[None], Alibi(n_heads)
+    assert torch.equal(alibi(places, places), alibi(places + shift, places + shift))
+    assert torch.equal(alibi(places[:, 3:], places), alibi(places, places)[:, :, 3:])
+
+
+def test_which_positions_are_added(tiny):
+    kinds = ("sinusoidal", "learned", "rotary", "alibi", "none")
+    assert {kind: type(added_positions(tiny(positions=kind))) for kind in kinds} == {
+        "sinusoidal": SinusoidalPositions, "learned": LearnedPositions,
+        "rotary": type(None), "alibi": type(None), "none": type(None),
+    }  # fmt: skip
+    assert not list(Alibi(7).parameters()) and not Alibi(7).state_dict()

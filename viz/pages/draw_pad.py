@@ -28,7 +28,6 @@ def draw_pad(value: str, *, elem_id: str, language: str = "en", visible: bool = 
     strokes = next((one.strokes for one, text in zip(ready_digits(), ready_texts(), strict=True) if text == shown), ())
     return gr.HTML(
         value=shown,
-        kit=rule_and_digits(),
         elem_id=elem_id,
         visible=visible,
         elem_classes=["stt-view"],
@@ -68,7 +67,9 @@ def _template(shown: str, strokes: Sequence[Stroke], language: str) -> str:
 
     cell = say("cell", row="{row}", column="{column}", level="{level}")
     return (
-        f'<div class="stt-pad" role="group" aria-label="{say("label")}"><div class="stt-pad-boards">'
+        # The kit lies in the template: properties of its own do not reach a view that was hidden when the page began.
+        f'<div class="stt-pad" role="group" aria-label="{say("label")}" data-kit="{attribute(rule_and_digits())}">'
+        '<div class="stt-pad-boards">'
         f'<div class="stt-pad-board"><p class="stt-pad-name">{say("draw")}</p>'
         f'<svg class="stt-pad-paper" viewBox="0 0 1 1" role="img" aria-label="{say("paper")}">'
         f'<path class="stt-pad-ink" d="{_path(strokes)}"/></svg></div>'

@@ -60,7 +60,7 @@ def test_nothing_in_the_template_can_run(language: str) -> None:
     assert not set(pad.html_template) & set("$`{}\\") and "alert" not in pad.html_template and pad.value == BLANK
     words = unescape(re.findall('data-words="([^"]+)"', pad.html_template)[0])
     assert set(re.findall(r"\{(\w+)\}", words)) == {"row", "column", "level"}
-    json.loads(pad.kit if hasattr(pad, "kit") else pad.props["kit"])
+    assert set(json.loads(unescape(re.findall('data-kit="([^"]+)"', pad.html_template)[0]))) == {"rule", "digits"}
 
 
 def test_a_good_picture() -> None:
