@@ -15,7 +15,7 @@ from transformer.cache_state import CacheState, HeadSizes, Kept, nbytes
 from transformer.decoder_lm import DecoderLM
 from transformer.encoder_decoder import EncoderDecoder
 from transformer.errors import ModelError
-from transformer.runner import _without_dropout
+from transformer.runner import without_dropout
 from transformer.wrapped import LoadedModel
 
 
@@ -75,7 +75,7 @@ class Reader(ABC):
         """
         new = ids if self.why else ids[:, self.read :]
         try:
-            with torch.inference_mode(), _without_dropout(self.module):
+            with torch.inference_mode(), without_dropout(self.module):
                 logits = self.logits(new)
         except (ValueError, RuntimeError, IndexError, TypeError) as problem:
             reason = str(problem).strip().split("\n")[0][:200]

@@ -75,7 +75,7 @@ def trace_key(model: LoadedModel, encodings: Mapping[str, Encoding], wanted: Col
 def _pass(model: LoadedModel, source: Rows, targets: Rows | None, wanted: frozenset[str]) -> "_Heard":
     inputs, recorder = forward_inputs(model, source, targets), Recorder(model.plan, wanted)
     start = time.perf_counter()
-    with listening(recorder), _without_dropout(model.module):
+    with listening(recorder), without_dropout(model.module):
         answer = model.module(**inputs)
         seconds = time.perf_counter() - start
         logits = getattr(answer, "logits", None) if "logits" in wanted else None
@@ -92,7 +92,7 @@ _changing = Lock()
 
 
 @contextmanager
-def _without_dropout(module: nn.Module) -> Iterator[None]:
+def without_dropout(module: nn.Module) -> Iterator[None]:
     """A model that is being trained is looked at as it would answer, and goes on training afterwards.
 
     Several visitors may look at once: the first one in switches its parts to evaluation, the last one out switches the

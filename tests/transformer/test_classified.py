@@ -5,7 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertForSequenceClassification, DistilBertConfig, DistilBertForSequenceClassification
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    DistilBertConfig,
+    DistilBertForSequenceClassification,
+)
 
 from transformer import run, wrap
 from transformer.encoder_classifier import EncoderClassifier

@@ -44,7 +44,7 @@ def test_scores_are_means_over_all_rows_of_all_runs(trace) -> None:
 
 def test_cells_by_hand() -> None:
     assert list(previous_token(3)) == [(1, 0), (2, 1)]
-    # <bos> a b c a b c: the second a (4) looks at b (2), the second b (5) at c (3), the second c (6) at the second a (4)
+    # <bos> a b c a b c: the second a (4) looks at b (2), the second b (5) at c (3), the second c (6) at a (4)
     assert list(induction(1, 3, 7)) == [(4, 2), (5, 3), (6, 4)]
 
 

@@ -42,7 +42,8 @@ def class_probabilities(
 ) -> go.Figure:
     """Bars for `probabilities` (class,), one per class in the order given.
 
-    They sum to 1 unless they are only some of `n_classes`; the caption then says what the others share. Raises ValueError where the shapes do not fit.
+    They sum to 1 unless they are only some of `n_classes`; the caption then says what the others share. Raises
+    ValueError where the shapes do not fit.
     """
     shares = np.asarray(probabilities, np.float64)
     if shares.shape != (len(classes),):

@@ -141,6 +141,7 @@ class Explore(Looks):
         if drawn is None or (model, image) == (before.model, before.text):
             yield self._nothing()
             return
+        yield {self.text: image}  # unseen, but what the Run button runs
         yield from self._running(str(model or ""), image, None, View(), before)
 
     def on_grown(self, grown: Grown, before: Selection) -> Iterator[Updates]:

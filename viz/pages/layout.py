@@ -41,16 +41,17 @@ class Layout:
                 visible=len(panels.trace.encodings) > 1,
             )  # fmt: skip
             self.run = gr.Button(self.say("run"), variant="primary", elem_id="run", scale=1, min_width=96)
-        self.pad = draw_pad(
-            chosen.text if panels.reads_images else "", elem_id="pad", language=self.language,
-            visible=panels.reads_images,
-        )  # fmt: skip
         self.notice = html_view("", elem_id="notice", label=self.say("notice"), live=True)
         with gr.Row(elem_classes=["stt-row", "stt-under"]):
             buttons = example_buttons(chosen.model, self.language, reads_images=panels.reads_images)
             self.examples = html_view(buttons, elem_id="examples", label=self.say("try"))
             self.status = html_view(panels.status(), elem_id="status", label=self.say("status.label"), live=True)
-        self.strip = html_view(panels.strip(), elem_id="token-strip", label=self.say("strip"))
+        with gr.Row(elem_classes=["stt-given-row"]):
+            self.pad = draw_pad(
+                chosen.text if panels.reads_images else "", elem_id="pad", language=self.language,
+                visible=panels.reads_images,
+            )  # fmt: skip
+            self.strip = html_view(panels.strip(), elem_id="token-strip", label=self.say("strip"))
         self.diagram = html_view(panels.diagram(), elem_id="diagram", label=self.say("diagram"))
         with gr.Row(elem_classes=["stt-columns"]):
             self._columns(panels)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viz.figures import next_tokens
+from viz.figures import class_probabilities, next_tokens
 from viz.figures.axes import escape
 from viz.figures.predictions import percent
 
@@ -33,3 +33,19 @@ def test_percent_by_hand() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="do not fit"):
         next_tokens(np.ones(3), ["a"], n_vocabulary=3)
+
+
+def test_classes_stand_in_their_own_order(hostile: tuple[str, ...]) -> None:
+    shares = np.array([0.1, 0.7, 0.2])
+    fig = class_probabilities(shares, hostile[:3])
+    assert fig.data[0].x.tolist() == pytest.approx(shares.tolist()) and list(fig.data[0].y) == [0, 1, 2]
+    assert list(fig.layout.yaxis.ticktext) == [escape(one) for one in hostile[:3]]
+    assert len(set(fig.data[0].marker.color)) == 2, "the most probable class is marked"
+    assert "3" in fig.layout.annotations[0].text
+
+
+def test_some_of_many_classes_say_what_the_others_share() -> None:
+    fig = class_probabilities(np.array([0.5, 0.2]), ["a", "b"], n_classes=1000)
+    assert "998" in fig.layout.annotations[0].text and "30.0 %" in fig.layout.annotations[0].text
+    with pytest.raises(ValueError, match="do not fit"):
+        class_probabilities(np.ones(3), ["a"])
