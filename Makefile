@@ -24,7 +24,7 @@ help:
 	@echo "make run     install what is missing, then show the page   PORT=7860 HOST=127.0.0.1 NO_PACKS=1 PYTHON=python3.12"
 	@echo "make test    style, types and every test                   ARGS='-k packs'"
 	@echo "make bench   how much recording costs, beside its peers"
-	@echo "make weights train the five small models again, about an hour and a half   THREADS=1 MODELS='copycat digit-vit'"
+	@echo "make weights train the five small models again, about an hour and three quarters   THREADS=1 MODELS='copycat digit-vit'"
 	@echo "make clean   delete .venv and the tools' caches (fetched models stay: python -m transformer.packs remove NAME)"
 
 run:

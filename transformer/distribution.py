@@ -4,7 +4,7 @@ Three probabilities of a token are told apart: `p` is the model's own, softmax o
 that at the temperature; `final` is what is left of it behind top-k and top-p, and what was drawn from.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,6 +39,14 @@ class Distribution:
     @property
     def token(self) -> int:
         return int(self.ids[self.place])
+
+    @property
+    def uncut(self) -> "Distribution":
+        """The same candidates where no dial cut any: what a greedy choice looked at."""
+        nothing = {"mass_kept": 1.0, "mass_cut_by_top_k": 0.0, "mass_cut_by_top_p": 0.0}
+        bits = np.packbits(np.ones(self.vocabulary, dtype=bool)).tobytes()
+        counts = {"n_after_top_k": self.vocabulary, "n_kept": self.vocabulary}
+        return replace(self, final=self.scaled, kept_bits=bits, **counts, **nothing)  # type: ignore[arg-type]
 
     @property
     def kept_ids(self) -> Array:

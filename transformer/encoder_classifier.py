@@ -1,7 +1,5 @@
 """EncoderClassifier: an encoder, a summary of the whole text, and a score for each class (Devlin et al. 2019, BERT)."""
 
-from typing import get_args
-
 import torch
 from torch import Tensor, nn
 
@@ -29,8 +27,6 @@ class EncoderClassifier(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        if summary not in get_args(SummaryKind):
-            raise ShapesDoNotFit(what="summary", expected=f"{{{', '.join(get_args(SummaryKind))}}}", got=repr(summary))
         if n_classes < 1:
             raise ShapesDoNotFit(what="n_classes", expected="{1, 2, 3, …}", got=n_classes)
         self.config = config

@@ -11,6 +11,7 @@ from transformer.generate import GenerationSettings, generate
 from transformer.growing import Growing
 from transformer.image import ImageShape
 from transformer.messages import message
+from transformer.next_pass import CannotGenerate, NotAGenerator
 from transformer.parts import Array
 from transformer.prompt import NoStartToken
 from transformer.rows import encode
@@ -22,7 +23,7 @@ from transformer.wrapped import LoadedModel
 AT_ONCE = 2  # passes that are computed at a time, whoever asks: in either language, by the page or by programs
 LONGEST_ANSWER = 64  # tokens that an encoder–decoder writes for the page by itself
 ANSWERS_KEPT = 256
-GENERATIONS_KEPT = 64
+GENERATIONS_KEPT = 16  # each unfinished one holds its keys and values
 LONGEST_TEXT = 20_000  # characters; tokenizing more would keep others waiting
 
 
@@ -129,13 +130,14 @@ class Engine:
     def answer(self, name: str, text: str) -> str:
         """What an encoder–decoder writes for a text, always taking the most probable token; kept for who asks again.
 
-        A model whose answer spells no text (it has no start token, or was never trained) gets the text itself as its
-        second text. Raises what `encode` raises.
+        A model that writes nothing (it has no head, no start token, or its answer spells no text) gets the text itself
+        as its second text. Raises what `encode` raises.
         """
-        key = (name, text)
+        model = self.load(name)
+        key = (model.fingerprint, text)
         with self._lock:
             found = self._answers.pop(key, None)
-        found = self._written(self.load(name), text) if found is None else found
+        found = self._written(model, text) if found is None else found
         with self._lock:
             self._answers[key] = found
             while len(self._answers) > ANSWERS_KEPT:
@@ -148,7 +150,7 @@ class Engine:
         try:
             with self._computing:
                 *_, last = generate(model, source=text, settings=settings, max_tokens=self.max_tokens)
-        except NoStartToken:
+        except (NoStartToken, NotAGenerator, CannotGenerate):
             return text
         written = self.spelled(model.name, last.ids[: len(last.ids) - (last.stop == "end")])
         return written if written.strip() else text
@@ -156,13 +158,15 @@ class Engine:
     def growing(self, name: str, text: str, settings: GenerationSettings) -> Growing:
         """The generation that begins with a text (of an encoder–decoder: that answers it), shared by all who ask for
         the same one. Raises what `generate` raises."""
-        model, key = self.load(name), (name, text, settings)
+        model = self.load(name)
+        key = (model.fingerprint, text, settings)
         with self._lock:
             found = self._growing.pop(key, None)
         if found is None:
             begins, source = (None, text) if model.encoder_decoder else (text, None)
             found = Growing(
-                lambda: generate(model, begins, source=source, settings=settings, max_tokens=self.max_tokens)
+                lambda: generate(model, begins, source=source, settings=settings, max_tokens=self.max_tokens),
+                self._computing,
             )
         with self._lock:
             self._growing[key] = found

@@ -16,6 +16,7 @@ from transformer.errors import SeeThroughError
 from transformer.examination import Finding, examine_shipped
 from transformer.messages import LANGUAGES, message, terminal_language
 
+LEAST_ROWS = 8
 FRESH = 90_001  # seed of the texts; training uses others, and never the texts that are held out
 
 
@@ -54,12 +55,19 @@ def _cells(finding: Finding, language: str) -> Iterator[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m transformer.evaluate", description=message("evaluate.help"))
-    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*NAMES, []], help=message("evaluate.help_names"))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=message("evaluate.help_names", names=", ".join(NAMES)))
     parser.add_argument("--seed", type=int, default=FRESH, help=message("evaluate.help_seed"))
-    parser.add_argument("--rows", type=int, default=400, help=message("evaluate.help_rows"))
+    parser.add_argument("--rows", type=_rows, default=400, help=message("evaluate.help_rows"))
     parser.add_argument("--json", action="store_true", help=message("evaluate.help_json"))
     parser.add_argument("--language", choices=LANGUAGES, default=terminal_language())
     return parser
+
+
+def _rows(text: str) -> int:
+    """Fewer than 8 texts are none for some of the measures."""
+    if not (text.isascii() and text.isdecimal()) or int(text) < LEAST_ROWS:
+        raise argparse.ArgumentTypeError(message("evaluate.too_few", terminal_language(), least=LEAST_ROWS))
+    return int(text)
 
 
 if __name__ == "__main__":

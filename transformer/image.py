@@ -58,9 +58,10 @@ class ImageEncoding(Encoding):
 
     @classmethod
     def of(cls, image: Array, shape: ImageShape) -> "ImageEncoding":
-        """Raises ShapesDoNotFit, and NotAnImage for pixels that are no numbers."""
-        if image.ndim == 2:
-            image = image[None]
+        """Raises ShapesDoNotFit, also for pixels that are no numbers."""
+        image = image[None] if image.ndim == 2 else image
+        if image.dtype.kind not in "fiub":
+            raise ShapesDoNotFit(what="image", expected=f"{shape.shape} ∈ ℝ", got=image.dtype)
         if image.shape != shape.shape:
             raise ShapesDoNotFit(what="image", expected=shape.shape, got=image.shape)
         pixels = np.asarray(image, dtype=np.float32)
@@ -101,7 +102,8 @@ def image_of(text: str, shape: ImageShape) -> Array:
     """
     signs, needed = "".join(text.split()).lower(), int(np.prod(shape.shape))
     if len(signs) != needed or set(signs) - set(LEVELS):
-        raise NotAnImage(height=shape.height, width=shape.width, expected=needed, got=len(signs))
+        wrong = next((sign for sign in signs if sign not in LEVELS), "")
+        raise NotAnImage(height=shape.height, width=shape.width, expected=needed, got=f"{len(signs)} {wrong}".strip())
     return np.array([LEVELS.index(sign) / 16 for sign in signs], dtype=np.float32).reshape(shape.shape)
 
 

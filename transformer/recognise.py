@@ -121,7 +121,7 @@ def _rows(part: LinearPart, rows: slice) -> LinearPart:
 def head_part(one: Heard, logits: Tensor, softcap: float | None) -> HeadPart | None:
     """The last linear map, with the scale or soft-cap that stands between it and the logits."""
     linear = linear_part(one.module)
-    if linear is None or one.output is None or one.output.shape[-1] != logits.shape[-1]:
+    if linear is None or one.output is None or one.output.shape != logits.shape:
         return None
     out, wanted = to_numpy(one.output), to_numpy(logits)
     largest = np.unravel_index(np.abs(out).argmax(), out.shape)

@@ -51,11 +51,19 @@ def image_rows(model: LoadedModel, text: Texts | None, image: Array | None) -> R
     if model.image is None:
         raise NotAVisionModel(name=model.name)
     if image is not None:
-        return [ImageEncoding.of(np.asarray(image), model.image)]
+        return [ImageEncoding.of(_array(image), model.image)]
     texts = [text] if isinstance(text, str) else list(text or ())
     if not texts:
         raise EmptyText()
     return [encode(model, one) for one in texts]
+
+
+def _array(image: Array) -> Array:
+    """Lists and tensors are welcome; rows of unequal length are no image."""
+    try:
+        return np.asarray(image)
+    except ValueError:
+        raise ShapesDoNotFit(what="image", expected="[[0.0, …], …]", got=repr(image)[:60]) from None
 
 
 def source_rows(

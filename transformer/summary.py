@@ -1,6 +1,6 @@
 """One vector for a whole text or image: its first position, or the mean over the real ones."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,8 @@ class Summary(nn.Module):
 
     def __init__(self, d_model: int, kind: SummaryKind = "first", *, pooler: bool = False) -> None:
         super().__init__()
+        if kind not in get_args(SummaryKind):
+            raise ShapesDoNotFit(what="summary", expected=f"{{{', '.join(get_args(SummaryKind))}}}", got=repr(kind))
         self.kind = kind
         self.pooler = nn.Linear(d_model, d_model) if pooler else None
 

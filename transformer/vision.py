@@ -79,6 +79,8 @@ class VisionTransformer(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        if patch_size < 1:
+            raise ShapesDoNotFit(what="patch_size", expected="{1, 2, 3, …}", got=patch_size)
         if image_size % patch_size:
             raise ShapesDoNotFit(what="image_size", expected=f"% {patch_size} = 0 (patch_size)", got=image_size)
         self.config, self.image_size, self.patch_size, self.channels = config, image_size, patch_size, channels

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import pytest
+
+from transformer.errors import CannotRecord
 from transformer.growing import Growing
 
 
 def counted(made: list[int], count: int = 5) -> Iterator[SimpleNamespace]:
     for number in range(count):
         made.append(number)
-        yield SimpleNamespace(number=number)
+        yield SimpleNamespace(number=number, stop=None)
 
 
 def test_steps_are_made_when_they_are_asked_for_and_only_once() -> None:
@@ -32,3 +35,20 @@ def test_many_who_ask_share_the_steps() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda number: growing.step(number).number, [*range(50), *range(50)]))
     assert found == [*range(50), *range(50)] and made == list(range(50))
+
+
+def test_what_went_wrong_is_told_to_everybody_and_nothing_is_lost() -> None:
+    def breaks() -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(number=0, stop=None)
+        raise CannotRecord(model="m", reason="r")
+
+    growing = Growing(breaks)
+    for _ in range(2):
+        with pytest.raises(CannotRecord):
+            growing.step(1)
+        assert growing.step(0).number == 0
+
+
+def test_a_finished_text_lets_its_cache_go() -> None:
+    growing = Growing(lambda: iter([SimpleNamespace(number=0, stop="end"), SimpleNamespace(number=1, stop=None)]))
+    assert growing.step(1) is None and growing._more is None and len(growing.steps(5)) == 1

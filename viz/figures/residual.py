@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from transformer.messages import message
 from viz.figures.chart import Panel, chart
-from viz.figures.curves import at, curve, logarithmic
+from viz.figures.curves import at, curve, logarithmic, short_number
 
 SMALLEST = 1e-17  # an exact zero has no place on a logarithmic axis; double precision ends above this
 
@@ -57,12 +57,14 @@ def residual_chart(gradients: Gradients, *, language: str = "en") -> go.Figure:
     below = message("figure.residual.layer", language, last=gradients.settings.n_layers)
     panels[-1] = replace(panels[-1], x_title=below)
     settings = gradients.settings
+    names = [message(f"figure.norm.{norm}", language) for norm in gradients.norms]
+    kept, lost = (" / ".join(map(short_number, gradients.difference[:, side, -1].tolist())) for side in (0, 1))
     sizes = {"n_layers": settings.n_layers, "d_model": settings.d_model}
     return chart(
         traces,
         panels,
         title=message("figure.residual.title", language),
         facts=message("figure.residual.facts", language, texts=settings.batch, length=settings.length, **sizes),
-        caption=message("figure.residual.caption", language),
+        caption=message("figure.residual.caption", language, norms=" / ".join(names), kept=kept, lost=lost),
         panel_height=140,
     )

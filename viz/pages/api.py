@@ -66,7 +66,8 @@ class Endpoints:
         }
 
     def next_tokens(self, model: str, text: str, k: int = 10, target: str = "") -> dict[str, Any]:
-        """The k most probable next tokens (1 to 50), with probabilities over the whole vocabulary."""
+        """The k most probable next tokens (1 to 50), with probabilities over the whole vocabulary; of a classifier its
+        classes, for the whole input."""
         trace = self._trace(model, text, target)
         if trace.top is None:
             raise gr.Error(message(trace.lacks["logits"], "en"), print_exception=False)
@@ -74,8 +75,9 @@ class Endpoints:
         if type(k) is not int or k < 1:
             raise _refusal("not_a_count", k=k)
         count = min(k, len(ids))
+        name = self.engine.class_name if trace.is_classified else self.engine.token
         return {
-            "tokens": [self.engine.token(model, int(one)) for one in ids[:count]],
+            "tokens": [name(model, int(one)) for one in ids[:count]],
             "ids": ids[:count].tolist(),
             "probabilities": shares[:count].tolist(),
             "vocabulary": trace.top.vocabulary,

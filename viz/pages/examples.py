@@ -6,7 +6,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from transformer.image import LEVELS
+from transformer.image import LEVELS, ImageShape, NotAnImage, image_of
 from transformer.messages import message
 from viz.pages.links import View
 
@@ -44,15 +44,23 @@ def examples_for(model: str) -> tuple[Example, ...]:
     return own or tuple(one for one in examples() if ANY_TEXT in one.models)
 
 
-def is_meant_for(text: str, model: str, *, reads_images: bool = False) -> bool:
-    """Whether a text says something to a model: its own, or one that no example brought; an image only to a reader of
-    images."""
-    if reads_images:
-        return set("".join(text.split())) <= set(LEVELS) and bool(text.strip())
+def is_meant_for(text: str, model: str, image: ImageShape | None = None) -> bool:
+    """Whether a text says something to a model: its own example, or what no example brought. A reader of images (of the
+    size `image`) reads images only, and nobody else does."""
+    if image is not None:
+        return _spells_image(text, image)
     if is_image(text):
         return False
     brought = [one for one in examples() if one.text == text]
     return not brought or any(one in examples_for(model) for one in brought)
+
+
+def _spells_image(text: str, image: ImageShape) -> bool:
+    try:
+        image_of(text, image)
+    except NotAnImage:
+        return False
+    return True
 
 
 def is_image(text: str) -> bool:

@@ -22,6 +22,7 @@ from viz.pages.plot_view import whole_of
 from viz.pages.selection import Selection
 
 LONG_TEXT = 500  # characters; beyond, the page says what it is doing
+Asked = tuple[str, str, str | None]  # model, text, second text
 COMPUTING = "cpu"  # one queue for everything that runs a model: as many at a time as there are cores
 
 
@@ -42,7 +43,7 @@ class Explore(Looks):
 
     def __init__(self, language: str, engine: Engine) -> None:
         super().__init__(language, engine)
-        self._waiting: dict[str | None, tuple[str, str, str]] = {}  # visitor -> what runs for them now
+        self._waiting: dict[object, list[Asked]] = {}  # visitor -> what runs for them now
         self.start = self._first_picture()
         with gr.Blocks(title=self.say("title"), analytics_enabled=False) as self.blocks:
             self.lay_out(self.start)
@@ -67,9 +68,9 @@ class Explore(Looks):
         for control in (self.layer, self.head):
             control.input(self._kindly(self.on_chooser), [self.layer, self.head, self.state], self._of_cell(), **quick)
         sealing = slow | {"concurrency_id": "seal", "concurrency_limit": 1}  # a long text's whole seal takes minutes
-        self.seal.pick(self.on_seal, [self.state], [self.seal], **sealing)
+        self.seal.pick(self.on_seal, [self.state], [self.seal, self.notice], **sealing)
         self.exact.click(self._kindly(self.on_exact), [self.state], self._of_cell(), **quick)
-        self.table_box.expand(self.on_table, [self.state], [self.state, self.table], **quick)
+        self.table_box.expand(self._kindly(self.on_table), [self.state], [self.state, self.table, self.notice], **quick)
         self.table_box.collapse(lambda before: replace(before, table=False), [self.state], [self.state], **quick)
         self.generate.wire(self.state, slow, quick)
         grown = [self.generate.state, self.state]
@@ -93,8 +94,8 @@ class Explore(Looks):
     def _first_picture(self) -> Panels:
         """What the page opens with: the model's first example, or a letter where that is too long for this server."""
         model = self.engine.model
-        asked = self._question(model, first_text(self.engine, model), None, Selection(model, ""))
         try:
+            asked = self._question(model, first_text(self.engine, model), None, Selection(model, ""))
             return self._run(model, asked.text, asked.target, view_on(asked.text, model))
         except TooManyTokens:
             return self._run(model, "a", "a", View())
@@ -110,31 +111,27 @@ class Explore(Looks):
         The model box tells a choice twice, when it is made and when it is left: what is shown already stays as it is,
         and what this visitor is waiting for already is not started again.
         """
-        visitor, asked = getattr(request, "session_hash", None), (model, text, target)
-        shown = (before.model, before.text, before.target or "")
-        if asked == shown or (visitor is not None and self._waiting.get(visitor) == asked):
+        asked, shown = (model, text, target), (before.model, before.text, before.target or "")
+        if asked == shown or self._is_waited_for(asked, request):
             yield {self.notice: ""} if asked == shown else self._nothing()
             return
-        self._waiting[visitor] = asked
-        try:
-            for updates in self._running(model, text, target, view_on(text, model), before):
-                if self._waiting.get(visitor) != asked:
-                    return  # a newer question came meanwhile; its answer must not be overwritten by this one
-                yield updates
-        finally:
-            if self._waiting.get(visitor) == asked:
-                del self._waiting[visitor]
+        yield from self._latest(asked, request, self._running(model, text, target, view_on(text, model), before))
 
-    def on_example(self, model: str, before: Selection, event: gr.EventData) -> Iterator[Updates]:
+    def on_example(
+        self, model: str, before: Selection, event: gr.EventData, request: gr.Request | None = None
+    ) -> Iterator[Updates]:
         number = whole_of(event, "example")
         if number is None or not 0 <= number < len(examples()):
             yield self._nothing()
             return
         one, model = examples()[number], str(model or "")
         yield {self.text: one.text}
-        yield from self._running(model, one.text, before.target, view_on(one.text, model), before)
+        running = self._running(model, one.text, before.target, view_on(one.text, model), before)
+        yield from self._latest((model, one.text, None), request, running)
 
-    def on_drawn(self, model: str, before: Selection, event: gr.EventData) -> Iterator[Updates]:
+    def on_drawn(
+        self, model: str, before: Selection, event: gr.EventData, request: gr.Request | None = None
+    ) -> Iterator[Updates]:
         """An image that was drawn or taken on the pad."""
         drawn = drawn_image(event)
         image = in_rows(drawn or "")
@@ -142,18 +139,24 @@ class Explore(Looks):
             yield self._nothing()
             return
         yield {self.text: image}  # unseen, but what the Run button runs
-        yield from self._running(str(model or ""), image, None, View(), before)
+        running = self._running(str(model or ""), image, None, View(), before)
+        yield from self._latest((model, image, None), request, running)
 
-    def on_grown(self, grown: Grown, before: Selection) -> Iterator[Updates]:
+    def on_grown(self, grown: Grown, before: Selection, request: gr.Request | None = None) -> Iterator[Updates]:
         """A generated text, up to the step that is looked at, in all panels."""
-        written = self.generate.text_so_far(grown)
-        if not written:
-            yield self._nothing()
+        try:
+            written = self.generate.text_so_far(grown)
+            two = bool(written) and self.engine.load(grown.model).encoder_decoder
+        except SeeThroughError as error:
+            yield {self.notice: line("stt-error", error.text(self.language))}
             return
-        two = self.engine.load(grown.model).encoder_decoder
+        if not written:
+            yield {self.notice: line("stt-note", self.generate.say("nothing"))}
+            return
         text, target = (grown.text, written) if two else (written, None)
-        yield {self.text: text, self.target: target or ""}
-        yield from self._running(grown.model, text, target, View(), replace(before, target=None))
+        yield {self.model: grown.model, self.text: text, self.target: target or ""}
+        running = self._running(grown.model, text, target, View(), replace(before, target=None))
+        yield from self._latest((grown.model, text, target), request, running)
 
     def on_link(self, before: Selection, request: gr.Request) -> Iterator[Updates]:
         """Restore what a link says; without one the page is finished already."""
@@ -165,11 +168,27 @@ class Explore(Looks):
         yield {self.model: asked[0], self.text: asked[1], self.target: asked[2] or ""}
         try:
             if self.engine.is_here(asked[0]):
-                yield from self._running(*asked, view, before)
+                yield from self._latest(asked, request, self._running(*asked, view, before))
             else:  # a link must not make anybody's computer fetch a model
                 yield {self.notice: line("stt-note", self.say("not_here", model=asked[0]))}
         except SeeThroughError as error:
             yield {self.notice: line("stt-error", error.text(self.language))}
+
+    def _latest(self, asked: Asked, request: gr.Request | None, running: Iterator[Updates]) -> Iterator[Updates]:
+        """The updates of a run as long as its visitor asked for nothing newer: that must not be overwritten by this."""
+        visitor, mine = getattr(request, "session_hash", None) or object(), [asked]
+        self._waiting[visitor] = mine
+        try:
+            for updates in running:
+                if self._waiting.get(visitor) is not mine:
+                    return
+                yield updates
+        finally:
+            if self._waiting.get(visitor) is mine:
+                del self._waiting[visitor]
+
+    def _is_waited_for(self, asked: Asked, request: gr.Request | None) -> bool:
+        return self._waiting.get(getattr(request, "session_hash", None)) == [asked]
 
     def _running(self, model: str, text: str, target: str | None, view: View, before: Selection) -> Iterator[Updates]:
         """Stages while it takes long, then every panel; a sentence where it cannot be, and nothing else changes."""

@@ -63,22 +63,25 @@ class Generate:
         choices = [(self.say("mode.greedy"), "greedy"), (self.say("mode.sample"), "sample")]
         self.mode = gr.Dropdown(choices, value="greedy", label=self.say("mode"), elem_id="generate-mode", min_width=140)
         slider = {"min_width": 140}
+        idle = slider | {"interactive": False}  # nothing to turn where the most probable token is taken
         self.temperature = gr.Slider(
-            0.1, 2.0, 1.0, step=0.1, label=self.say("temperature"), elem_id="generate-temperature", **slider
+            0.1, 2.0, 1.0, step=0.1, label=self.say("temperature"), elem_id="generate-temperature", **idle
         )
-        self.top_k = gr.Slider(0, 50, 0, step=1, label=self.say("top_k"), elem_id="generate-top-k", **slider)
-        self.top_p = gr.Slider(0.05, 1.0, 1.0, step=0.05, label=self.say("top_p"), elem_id="generate-top-p", **slider)
+        self.top_k = gr.Slider(0, 50, 0, step=1, label=self.say("top_k"), elem_id="generate-top-k", **idle)
+        self.top_p = gr.Slider(0.05, 1.0, 1.0, step=0.05, label=self.say("top_p"), elem_id="generate-top-p", **idle)
         self.tokens = gr.Slider(
             1, MOST_STEPS, 12, step=1, label=self.say("tokens"), elem_id="generate-tokens", **slider
         )
         self.seed = gr.Number(
-            0, precision=0, minimum=0, label=self.say("seed"), elem_id="generate-seed", min_width=100
+            0, precision=0, minimum=0, label=self.say("seed"), elem_id="generate-seed", min_width=100, interactive=False
         )
 
     def wire(self, chosen: gr.State, slow: dict[str, Any], quick: dict[str, Any]) -> None:
         """`chosen` is the page's selection: its text is what grows."""
         dials = [self.mode, self.temperature, self.top_k, self.top_p, self.seed]
         shown = [self.state, self.notice, self.strip, self.bars, self.cache]
+        turned = [self.temperature, self.top_k, self.top_p, self.seed]
+        self.mode.input(self.on_mode, [self.mode], turned, **quick)
         playing = self.play.click(self.on_play, [chosen, self.state, self.tokens, *dials], shown, **slow)
         self.more.click(self.on_more, [chosen, self.state, *dials], shown, **slow)
         self.back.click(self.on_back, [self.state], shown, **quick)
@@ -91,8 +94,9 @@ class Generate:
         """One step after the other, each shown as soon as it is there."""
         try:
             grown = self._asked(chosen, before, dials)
-            least = grown.count if grown.count and grown.count < tokens else 0
-            for count in range(least + 1, min(int(tokens or 1), MOST_STEPS) + 1):
+            most = min(int(tokens or 1), MOST_STEPS)
+            least = grown.count if grown.count < most else 0
+            for count in range(least + 1, most + 1):
                 grown = replace(grown, count=count, selected=count - 1)
                 steps = self._steps(grown)
                 yield self._updates(replace(grown, count=len(steps), selected=len(steps) - 1))
@@ -110,17 +114,22 @@ class Generate:
         except SeeThroughError as error:
             return self._refused(error)
 
+    def on_mode(self, mode: str) -> Updates:
+        """The dials and the seed turn nothing where the most probable token is taken."""
+        turns = gr.update(interactive=mode == "sample")
+        return dict.fromkeys((self.temperature, self.top_k, self.top_p, self.seed), turns)
+
     def on_back(self, before: Grown) -> Updates:
         """One token fewer; the step before it is looked at."""
         if before.count <= 1:
             return {self.notice: gr.skip()}
-        return self._updates(replace(before, count=before.count - 1, selected=before.count - 2))
+        return self._again(replace(before, count=before.count - 1, selected=before.count - 2))
 
     def on_step(self, before: Grown, event: gr.EventData) -> Updates:
         number = whole_of(event, "step")
         if number is None or not 0 <= number < before.count:
             return {self.notice: gr.skip()}
-        return self._updates(replace(before, selected=number))
+        return self._again(replace(before, selected=number))
 
     def text_so_far(self, grown: Grown) -> str | None:
         """The text up to the step that is looked at, for all other panels; None where nothing was generated."""
@@ -137,7 +146,7 @@ class Generate:
         settings = GenerationSettings(
             mode=str(mode),
             temperature=float(temperature or 1.0),
-            top_k=int(top_k) or None,
+            top_k=int(top_k or 0) or None,
             top_p=float(top_p) if 0 < float(top_p or 0) < 1 else None,
             max_new_tokens=MOST_STEPS,
             seed=int(seed or 0),
@@ -156,7 +165,8 @@ class Generate:
     def _updates(self, grown: Grown) -> Updates:
         steps = self._steps(grown)
         step, last = steps[grown.selected], steps[-1]
-        chosen = step.distribution
+        greedy = grown.settings.mode == "greedy"
+        chosen = step.distribution.uncut if greedy else step.distribution
         names = [self.engine.token(grown.model, int(one)) for one in chosen.ids]
         shares = np.array([one.distribution.p[one.distribution.place] for one in steps])
         encoding = self.engine.encoding_of(grown.model, last.ids)
@@ -178,6 +188,13 @@ class Generate:
                 )
             ),
         }
+
+    def _again(self, grown: Grown) -> Updates:
+        """Another look at what was generated; it is computed again should it have left the engine."""
+        try:
+            return self._updates(grown)
+        except SeeThroughError as error:
+            return self._refused(error)
 
     def _refused(self, error: SeeThroughError) -> Updates:
         return {self.notice: f'<p class="stt-error">{escape(error.text(self.language))}</p>'}

@@ -22,11 +22,10 @@ def question(engine: Engine, model: str, text: str, target: str | None, before: 
     A text that was typed is kept. One that an example brought, and that says nothing to the model chosen now (an image
     to a reader of text, a sentence to a reader of images), makes room for that model's own first example.
     """
-    reads_images = engine.image_shape(model) is not None
-    if model != before.model and not is_meant_for(text, model, reads_images=reads_images):
+    if model != before.model and not is_meant_for(text, model, engine.image_shape(model)):
         text = first_text(engine, model)
     if not engine.load(model).encoder_decoder:
-        return Question(text, target or None)
+        return Question(text)
     typed = target if target and (target != before.target or (model, text) == (before.model, before.text)) else None
     return Question(text, typed or engine.answer(model, text))
 

@@ -75,11 +75,14 @@ class Looks(Layout):
         trace = self._trace(before)
         return self._updates_of_head(self._panels(trace, replace(before, exact=not before.exact)))
 
-    def on_seal(self, before: Selection) -> Iterator[str]:
+    def on_seal(self, before: Selection) -> Iterator[Updates]:
         """Recompute the whole pass, and keep the lines of this view above the result."""
-        panels = self._panels(self._trace(before), before)
-        lines = panels.seal()
-        yield from (lines + found for found in panels.seal_all())
+        try:
+            panels = self._panels(self._trace(before), before)
+            lines = panels.seal()
+            yield from ({self.seal: lines + found} for found in panels.seal_all())
+        except SeeThroughError as error:
+            yield {self.notice: line("stt-error", error.text(self.language))}
 
     def on_table(self, before: Selection) -> Updates:
         panels = self._panels(self._trace(before), replace(before, table=True))

@@ -32,7 +32,8 @@ def test_every_chart_is_what_plotly_knows_in_colours_that_have_a_partner(every: 
 
 def test_panels_stand_below_each_other_with_room_between(every: dict[str, go.Figure]) -> None:
     for name, fig in every.items():
-        axes = [fig.layout[axis] for axis in fig.layout if re.fullmatch(r"yaxis\d*", axis)]
+        names = sorted(axis for axis in fig.layout if re.fullmatch(r"yaxis\d*", axis))
+        axes = [fig.layout[axis] for axis in names]
         domains = [axis.domain for axis in axes]
         plot = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
         assert domains[0][1] == 1 and domains[-1][0] == pytest.approx(0, abs=1e-9), name

@@ -26,3 +26,6 @@ def test_four_stacks_in_three_panels() -> None:
     for fact in ("5 blocks", "d_model 28", "3 random texts of 11 tokens"):
         assert fact in fig.layout.meta["facts"]
     assert "5:" in fig.layout.xaxis3.title.text
+    kept = " / ".join(f"{one:.4g}" for one in measured.difference[:, 0, -1])
+    assert f"pre-norm / post-norm: {kept} with" in fig.layout.meta["caption"]
+    assert "0 / 0 without" in fig.layout.meta["caption"]

@@ -5,12 +5,13 @@ from html import unescape
 
 import pytest
 
-from transformer.image import LEVELS
+from transformer.image import LEVELS, ImageShape
 from transformer.messages import LANGUAGES
 from viz.pages.examples import ANY_TEXT, example_buttons, examples, examples_for, is_image, is_meant_for, view_on
 from viz.pages.links import View
 
 IMAGE = "\n".join(["01230123"] * 8)
+SHAPE = ImageShape(1, 8, 8, 2)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -38,8 +39,9 @@ def test_an_examples_text_makes_room_and_a_typed_text_stays() -> None:
     translation = examples_for("mini-translator")[0].text
     assert is_meant_for(translation, "mini-translator") and not is_meant_for(translation, "mini-gpt")
     assert is_meant_for("what I typed", "mini-gpt") and is_meant_for("what I typed", "copycat")
-    assert not is_meant_for(IMAGE, "mini-gpt") and is_meant_for(IMAGE, "digit-vit", reads_images=True)
-    assert not is_meant_for("what I typed", "digit-vit", reads_images=True)
+    assert not is_meant_for(IMAGE, "mini-gpt") and is_meant_for(IMAGE, "digit-vit", SHAPE)
+    for text in ("what I typed", "12 45 7 99 30", "ada"):
+        assert not is_meant_for(text, "digit-vit", SHAPE)
 
 
 def test_numbers_are_no_image() -> None:

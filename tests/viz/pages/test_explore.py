@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.viz.pages.conftest import TEXT, ShelfEngine
 from transformer.engine import LONGEST_TEXT, Engine
 from transformer.messages import LANGUAGES, message
-from viz.pages.examples import examples_for
+from viz.pages.examples import examples, examples_for
 from viz.pages.explore import Explore
 from viz.pages.look import page_header
 from viz.pages.selection import Selection
@@ -154,6 +154,18 @@ def test_every_head_token_and_box_of_every_family_can_be_clicked(families: Explo
         last = len(trace.tokens(site, "query")) - 1
         assert families.on_token(boxed[families.state], _event(token=str(last)))[families.state].query == last
         assert families.on_table(boxed[families.state])[families.table].startswith("<div")
+
+
+def test_a_newer_question_is_not_overwritten_by_an_older_answer(page: Explore) -> None:
+    """However it was asked: typed, by an example, by a link."""
+    visitor = gr.Request(query_params={}, session_hash="ann")
+    slow = page.on_run("untrained", "long words " * 40, "", page.start.selection, visitor)
+    assert page.notice in next(slow)  # it says that it runs, and then takes its time
+    number = examples().index(examples_for("untrained")[1])
+    _last(page.on_example("untrained", page.start.selection, _event(example=number), visitor))
+    assert list(slow) == []
+    bob = page.on_run("untrained", "long words " * 40, "", page.start.selection, gr.Request(session_hash="bob"))
+    assert page.state in _last(bob), "another visitor's question is another matter"
 
 
 def test_a_link_says_what_is_run_and_shown(page: Explore) -> None:

@@ -111,6 +111,13 @@ def test_the_text_so_far_is_run_in_all_panels(page: Explore) -> None:
     updates = list(page.on_grown(grown, page.start.selection))
     written = page.generate.text_so_far(grown)
     if written:
-        assert updates[0] == {page.text: written, page.target: ""}
+        assert updates[0] == {page.model: "grouped", page.text: written, page.target: ""}
         assert updates[-1][page.state].text == written
     assert [set(one) for one in page.on_grown(Grown(), page.start.selection)] == [{page.notice}]
+
+
+def test_greedy_shows_no_cuts_and_its_dials_are_idle(panel: Generate) -> None:
+    last = _played(panel, tokens=1)[-1]
+    assert "figure.sampling" not in last[panel.bars] and '"dash"' not in last[panel.bars]
+    assert all(not update["interactive"] for update in panel.on_mode("greedy").values())
+    assert all(update["interactive"] for update in panel.on_mode("sample").values())
