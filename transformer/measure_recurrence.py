@@ -5,7 +5,8 @@ in a block all tokens are computed at once, and each looks at every other, which
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,10 +31,11 @@ class TimeSettings:
     n_heads: int = 4
     batch: int = 1
     runs: int = 5  # that count; one more before them does not
+    threads: int = 1  # of the processor; with several, each cell of an LSTM waits for the slowest, long on a busy one
 
     def __post_init__(self) -> None:
-        if not self.lengths or min(*self.lengths, self.runs, self.batch, self.n_layers) < 1:
-            raise ShapesDoNotFit(what="lengths, runs, batch, n_layers", expected="≥ 1", got=repr(self))
+        if not self.lengths or min(*self.lengths, self.runs, self.batch, self.threads) < 1:
+            raise ShapesDoNotFit(what="lengths, runs, batch, threads", expected="≥ 1", got=repr(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,8 @@ def time_against_length(settings: TimeSettings, *, generator: torch.Generator) -
         kind: make_network(kind, settings.d_model, settings.n_layers, settings.n_heads, generator) for kind in KINDS
     }
     lengths, depth = settings.lengths, settings.n_layers
-    times = np.array([_times(list(networks.values()), settings, length, generator) for length in lengths])
+    with _threads(settings.threads):
+        times = np.array([_times(list(networks.values()), settings, length, generator) for length in lengths])
     return TimeAgainstLength(
         kinds=KINDS,
         lengths=np.array(lengths),
@@ -111,7 +114,7 @@ def time_against_length(settings: TimeSettings, *, generator: torch.Generator) -
         batch=settings.batch,
         d_model=settings.d_model,
         n_layers=depth,
-        threads=torch.get_num_threads(),
+        threads=settings.threads,
     )
 
 
@@ -132,6 +135,17 @@ def multiply_adds(kind: str, length: int, d_model: int, n_layers: int) -> int:
     """
     pairs = 2 * length * d_model if kind == "encoder" else 0
     return n_layers * length * (8 * d_model**2 + pairs)
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Torch's threads for a while, then as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _times(networks: list[nn.Module], settings: TimeSettings, length: int, generator: torch.Generator) -> np.ndarray:
