@@ -110,7 +110,7 @@ def canonical(name: str, folders_allowed: bool = True) -> str:
     from transformer import hub, pretrained
 
     source = _source(name)
-    if source in _own_names():
+    if source is not None and (source in _own_names() or source.startswith(_AS_OURS)):
         raise hub.unknown(name)  # what the catalog has in our class has a name of its own there
     if source is not None:
         return _AS_OURS + canonical(source, folders_allowed)

@@ -65,7 +65,10 @@ def hub_id(name: str) -> str:
 
 def unknown(name: str) -> UnknownModel:
     """The error for a name that leads to nothing; it shows the name cut short and without hidden characters."""
-    return UnknownModel(name=shown(name), known=", ".join((*PACKS, "untrained")))
+    from transformer.cards import NAMES, is_shipped  # with torch, which a look into the hub need not wait for
+
+    ours = [one for one in NAMES if is_shipped(one)]
+    return UnknownModel(name=shown(name), known=", ".join((*ours, *PACKS, "untrained")))
 
 
 def shown(words: str, longest: int = _LONGEST_SHOWN) -> str:

@@ -48,12 +48,10 @@ def reader_of(
     why = "" if use_cache else "asked"
     if same_ids:
         return SameIds(model, "same_ids")
-    if isinstance(module, DecoderLM):
+    if isinstance(module, DecoderLM | EncoderDecoder):
         # The first tokens of a prefix model see each other, so those that come before it is full change earlier ones.
-        return OwnDecoder(model, "prefix" if use_cache and prompt < module.config.prefix else why)
-    if isinstance(module, EncoderDecoder):
-        assert source is not None
-        return OwnEncoderDecoder(model, why, source)
+        why = "prefix" if use_cache and prompt < module.config.prefix else why
+        return OwnDecoder(model, why) if source is None else OwnEncoderDecoder(model, why, source)
     if not why and not {"cache", "use_cache"} <= model.accepts:
         why = "family"
     return HuggingFaceDecoder(model, why) if source is None else HuggingFaceEncoderDecoder(model, why, source)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.errors import InputError, ModelError, ShapesDoNotFit, TooManyTokens
+from transformer.errors import InputError, ModelError, ShapesDoNotFit
 from transformer.next_pass import check_generator
 from transformer.rows import Ids, source_rows
 from transformer.tokenizer import Encoding
@@ -13,6 +13,10 @@ from transformer.wrapped import LoadedModel
 
 class MissingSource(InputError):
     """An encoder–decoder writes from a text that it reads, and none was given."""
+
+
+class NoRoomToWrite(InputError):
+    """A text that fits, but leaves no room for another token."""
 
 
 class NoStartToken(ModelError):
@@ -38,7 +42,7 @@ def prompt_of(
     same_ids: bool = False,
     max_tokens: int | None = None,
 ) -> Prompt:
-    """Raises NotAGenerator, MissingSource, NoStartToken, TooManyTokens (there is no room for one more), ShapesDoNotFit,
+    """Raises NotAGenerator, MissingSource, NoStartToken, NoRoomToWrite, TooManyTokens, ShapesDoNotFit,
     and what `source_rows` raises."""
     if not isinstance(model, LoadedModel):
         raise ShapesDoNotFit(what="model", expected="load_model(…) / wrap(…)", got=type(model).__name__)
@@ -55,7 +59,7 @@ def prompt_of(
     given = tuple(_given(model, text, ids, two_texts, max_tokens))
     limit = min(model.max_tokens, max_tokens or model.max_tokens)
     if len(given) >= limit:
-        raise TooManyTokens(got=len(given) + 1, limit=limit, model=model.name)
+        raise NoRoomToWrite(got=len(given), limit=limit, model=model.name)
     return Prompt(given, read, limit)
 
 

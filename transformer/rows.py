@@ -52,16 +52,16 @@ def image_rows(model: LoadedModel, text: Texts | None, image: Array | None) -> R
         raise NotAVisionModel(name=model.name)
     if image is not None:
         return [ImageEncoding.of(_array(image), model.image)]
-    texts = [text] if isinstance(text, str) else list(text or ())
-    if not texts:
-        raise EmptyText()
-    return [encode(model, one) for one in texts]
+    texts = list(text) if isinstance(text, list | tuple) else [text]
+    if not texts or not all(isinstance(one, str) for one in texts):
+        raise ShapesDoNotFit(what="image", expected=model.image.shape, got=repr(text)[:60])
+    return [encode(model, str(one)) for one in texts]
 
 
 def _array(image: Array) -> Array:
     """Lists and tensors are welcome; rows of unequal length are no image."""
     try:
-        return np.asarray(image)
+        return image.detach().cpu().numpy() if isinstance(image, Tensor) else np.asarray(image)
     except ValueError:
         raise ShapesDoNotFit(what="image", expected="[[0.0, …], …]", got=repr(image)[:60]) from None
 

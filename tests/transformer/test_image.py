@@ -36,7 +36,10 @@ def test_patches_are_named_row_by_row_after_cls() -> None:
     assert np.array_equal(encoding.image[0], IMAGE)
 
 
-@pytest.mark.parametrize("image", [np.zeros((5, 6)), np.zeros((3, 6, 6)), np.full((6, 6), np.nan)])
+@pytest.mark.parametrize(
+    "image",
+    [np.zeros((5, 6)), np.zeros((3, 6, 6)), np.full((6, 6), np.nan), np.full((6, 6), 1e20), np.full((6, 6), "a")],
+)
 def test_pixels_that_do_not_fit_are_refused(image: np.ndarray) -> None:
     with pytest.raises(ShapesDoNotFit):
         ImageEncoding.of(image, SHAPE)
@@ -85,6 +88,16 @@ def test_hugging_faces_vit_runs_too(scramble) -> None:
     trace = run(model, image=np.stack([IMAGE, IMAGE[::-1], IMAGE.T]))
     assert all(one.holds for one in replay(trace))
     assert trace.top is not None and trace.top.vocabulary == 5
+
+
+@pytest.mark.parametrize("wrong", [{}, {"text": 5}, {"text": [None]}, {"ids": [1, 2]}, {"image": [[1, 2], [3]]}])
+def test_what_is_no_image_is_a_named_error(seeing, wrong: dict) -> None:
+    with pytest.raises(ShapesDoNotFit):
+        run(seeing, **wrong)
+
+
+def test_a_tensor_with_a_gradient_is_an_image(seeing) -> None:
+    assert run(seeing, image=torch.from_numpy(IMAGE).requires_grad_()).key == run(seeing, image=IMAGE).key
 
 
 def test_a_text_model_reads_no_image(tiny) -> None:

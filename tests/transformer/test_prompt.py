@@ -5,9 +5,9 @@ import pytest
 from tests.transformer.families import build, family
 from transformer.decoder_lm import DecoderLM
 from transformer.encoder_decoder import EncoderDecoder
-from transformer.errors import EmptyText, NoTokenizer, ShapesDoNotFit, TooManyTokens, UnknownToken
+from transformer.errors import EmptyText, NoTokenizer, ShapesDoNotFit, UnknownToken
 from transformer.next_pass import NotAGenerator
-from transformer.prompt import MissingSource, NoStartToken, Prompt, end_ids, prompt_of, start_id
+from transformer.prompt import MissingSource, NoRoomToWrite, NoStartToken, Prompt, end_ids, prompt_of, start_id
 from transformer.tokenizer import ByteTokenizer
 from transformer.wrapped import wrap
 
@@ -70,8 +70,8 @@ def test_a_start_token_that_nobody_names(tiny) -> None:
         (EmptyText, {}),
         (EmptyText, {"ids": []}),
         (UnknownToken, {"ids": [5, 259]}),
-        (TooManyTokens, {"ids": [5] * 23}),
-        (TooManyTokens, {"text": "Hello", "max_tokens": 6}),
+        (NoRoomToWrite, {"ids": [5] * 23}),
+        (NoRoomToWrite, {"text": "Hello", "max_tokens": 6}),
         (ShapesDoNotFit, {"ids": [[5, 7], [9, 3]]}),
         (ShapesDoNotFit, {"text": "Hi", "source": "Hi"}),
         (ShapesDoNotFit, {"text": "Hi", "same_ids": True}),

@@ -193,6 +193,7 @@ class Explore(Looks):
     def _running(self, model: str, text: str, target: str | None, view: View, before: Selection) -> Iterator[Updates]:
         """Stages while it takes long, then every panel; a sentence where it cannot be, and nothing else changes."""
         model, text = str(model or "").strip(), text if isinstance(text, str) else ""
+        target = target if isinstance(target, str) else None
         try:
             if not self.engine.is_loaded(model):
                 yield from (

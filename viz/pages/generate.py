@@ -14,7 +14,7 @@ from transformer.generate import GenerationSettings, Step
 from transformer.growing import Growing
 from transformer.messages import message
 from viz import figures
-from viz.pages.plot_view import figure_json, html_view, plot_view, whole_of
+from viz.pages.plot_view import figure_json, html_view, plot_view, real, whole, whole_of
 from viz.pages.selection import Selection
 
 MOST_STEPS = 48  # new tokens; more would be a book, and the page shows every step
@@ -94,7 +94,7 @@ class Generate:
         """One step after the other, each shown as soon as it is there."""
         try:
             grown = self._asked(chosen, before, dials)
-            most = min(int(tokens or 1), MOST_STEPS)
+            most = max(1, min(whole(tokens) or 1, MOST_STEPS))
             least = grown.count if grown.count < most else 0
             for count in range(least + 1, most + 1):
                 grown = replace(grown, count=count, selected=count - 1)
@@ -145,11 +145,11 @@ class Generate:
         mode, temperature, top_k, top_p, seed = dials
         settings = GenerationSettings(
             mode=str(mode),
-            temperature=float(temperature or 1.0),
-            top_k=int(top_k or 0) or None,
-            top_p=float(top_p) if 0 < float(top_p or 0) < 1 else None,
+            temperature=real(temperature) or 1.0,
+            top_k=whole(top_k) or None,
+            top_p=share if (share := real(top_p) or 1.0) < 1 else None,
             max_new_tokens=MOST_STEPS,
-            seed=int(seed or 0),
+            seed=whole(seed) or 0,
             shown=SHOWN,
         )
         asked = Grown(chosen.model, chosen.text, settings)

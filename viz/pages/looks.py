@@ -16,7 +16,7 @@ from viz.pages import selection as move
 from viz.pages.box_card import box_card
 from viz.pages.layout import Layout
 from viz.pages.panels import Panels
-from viz.pages.plot_view import data_of, move_selection, picked, whole_of
+from viz.pages.plot_view import data_of, move_selection, picked, whole, whole_of
 from viz.pages.selection import Selection
 
 Updates = dict[Any, Any]
@@ -35,7 +35,7 @@ class Looks(Layout):
         return self._show(before, move.to_head(trace, before, found.row, found.column))
 
     def on_chooser(self, layer: int, head: int, before: Selection) -> Updates:
-        return self._show(before, move.to_head(self._trace(before), before, int(layer or 0), int(head or 0)))
+        return self._show(before, move.to_head(self._trace(before), before, whole(layer) or 0, whole(head) or 0))
 
     def on_cell(self, before: Selection, event: gr.EventData) -> Updates:
         found = picked(event)

@@ -110,8 +110,8 @@ def address_view(query: str) -> gr.HTML:
 def picked(event: gr.EventData) -> Pick:
     """The figure's event as a `Pick`. It comes from the browser, so anything may be in it."""
     data = data_of(event)
-    column, row, curve = (_whole(data.get(name)) for name in ("column", "row", "curve"))
-    x, y, z, custom = (_real(data.get(name)) for name in ("x", "y", "z", "custom"))
+    column, row, curve = (whole(data.get(name)) for name in ("column", "row", "curve"))
+    x, y, z, custom = (real(data.get(name)) for name in ("x", "y", "z", "custom"))
     key = data.get("key")
     return Pick(column, row, x, y, z, curve, custom, key if isinstance(key, str) and key in KEYS else None)
 
@@ -124,10 +124,11 @@ def data_of(event: gr.EventData) -> dict[str, Any]:
 
 def whole_of(event: gr.EventData, name: str) -> int | None:
     """The whole number in `data-<name>` of what was clicked, None if there is none."""
-    return _whole(data_of(event).get(name))
+    return whole(data_of(event).get(name))
 
 
-def _real(value: object) -> float | None:
+def real(value: object) -> float | None:
+    """A number that came from the browser; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > 32:
         return None
     try:
@@ -137,8 +138,9 @@ def _real(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _whole(value: object) -> int | None:
-    number = _real(value)
+def whole(value: object) -> int | None:
+    """A whole number that came from the browser; None for anything else."""
+    number = real(value)
     return int(number) if number is not None and number.is_integer() and abs(number) < 2**31 else None
 
 

@@ -125,6 +125,13 @@ def test_a_model_that_is_none_is_one_sentence(page: Explore, name: str) -> None:
     assert len(words) < 6000 and "Traceback" not in words and "<img" not in updates[page.notice]
 
 
+@pytest.mark.parametrize("odd", [None, float("nan"), float("inf"), "x", [1], {"a": 1}, 10**30, -1])
+def test_odd_values_break_no_handler(page: Explore, odd: Any) -> None:
+    assert page.on_chooser(odd, odd, page.start.selection)[page.state].attention in range(4)
+    assert _last(page.on_run("untrained", "odd", odd, page.start.selection))[page.state].text == "odd"
+    assert _notice(page, _last(page.on_run("ours:" * 2000, "odd", "", page.start.selection)))
+
+
 def test_blank_text_is_tokens_or_a_sentence(page: Explore) -> None:
     updates = _last(page.on_run("untrained", "   \n ", "", page.start.selection))
     assert updates[page.state].text == "   \n "

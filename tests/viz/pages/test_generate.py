@@ -96,6 +96,15 @@ def test_dials_that_do_not_fit_are_one_sentence_or_put_right(panel: Generate, di
     assert all("Traceback" not in one[panel.notice] for one in updates)
 
 
+@pytest.mark.parametrize("odd", [None, float("nan"), float("inf"), "", "x", [1], {}, -5])
+def test_whatever_the_browser_sends_is_no_traceback(panel: Generate, odd: Any) -> None:
+    for place in range(1, 5):
+        dials: list[Any] = ["sample", 1.0, 0, 1.0, 0]
+        dials[place] = odd
+        assert _played(panel, tokens=1, dials=tuple(dials))
+    assert len(list(panel.on_play(Selection("grouped", TEXT), Grown(), odd, *GREEDY))) == 1
+
+
 def test_an_encoder_decoder_writes_its_answer(panel: Generate, shelf: ShelfEngine) -> None:
     updates = _played(panel, "t5", tokens=2)
     expected = list(generate(shelf.load("t5"), source=TEXT, settings=GenerationSettings(max_new_tokens=2)))
