@@ -11,12 +11,14 @@ PICTURES = {  # name -> (path, width, height, scheme)
     "explore-light": ("/", 1440, 1180, "light"),
     "explore-dark": ("/", 1440, 1180, "dark"),
     "explore-phone-zh": ("/zh/", 360, 1180, "light"),
+    "digit": ("/?model=digit-vit", 1440, 1180, "light"),
+    "translation": ("/?model=mini-translator&text=The%20red%20cup%20on%20the%20table%20is%20new.", 1440, 1180, "dark"),
 }
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
 
 
 def main(address: str) -> None:
-    """Photograph the default view of the page, once plotly.js has drawn it."""
+    """Photograph views of the page, once plotly.js has drawn them."""
     FOLDER.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=QUIET)
@@ -24,7 +26,7 @@ def main(address: str) -> None:
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, locale="en-US")
             page.goto(address + path)
             page.wait_for_selector("#next-tokens .stt-plot[data-n]", timeout=30_000)
-            page.wait_for_timeout(500)
+            page.wait_for_timeout(4_000)  # a link's own model has run by then
             page.screenshot(path=FOLDER / f"{name}.png")
         browser.close()
 

@@ -86,7 +86,8 @@ class Panels:
 
     def status(self) -> str:
         count = sum(len(encoding) for encoding in self.trace.encodings.values())
-        said = escape(self.say("status", count=count, seconds=f"{self.trace.seconds:.2f}"))
+        seconds = f"{self.trace.seconds:.2f}" if self.trace.seconds >= 0.005 else "<0.01"
+        said = escape(self.say("status", count=count, seconds=seconds))
         return f'<p class="stt-hint">{said}</p>{self._unfamiliar()}'
 
     def _unfamiliar(self) -> str:
