@@ -48,6 +48,7 @@ bench:
 weights:
 	@$(call install,$(VENV),requirements.txt requirements-dev.txt)
 	@for name in $(MODELS); do $(PY) -m transformer.train $$name --threads $(THREADS) || exit 1; done
+	@$(PY) -m transformer.evaluate $(MODELS) --write
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build

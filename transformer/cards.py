@@ -134,10 +134,14 @@ def save_shipped(module: nn.Module, card: Card, folder: Path = WEIGHTS) -> Card:
     """
     content = tensors_as_bytes(round_weights(module))
     card = replace(card, code=fixed_logits(module), sha256=hashlib.sha256(content).hexdigest())
-    told, weights = _paths(card.name, folder)
-    write_whole(weights, content)
-    write_whole(told, (json.dumps(asdict(card), ensure_ascii=False, indent=1) + "\n").encode())
+    write_whole(_paths(card.name, folder)[1], content)
+    save_card(card, folder)
     return card
+
+
+def save_card(card: Card, folder: Path = WEIGHTS) -> None:
+    """Writes what is told of a model, and leaves its weights alone."""
+    write_whole(_paths(card.name, folder)[0], (json.dumps(asdict(card), ensure_ascii=False, indent=1) + "\n").encode())
 
 
 def round_weights(module: nn.Module) -> dict[str, Tensor]:

@@ -7,11 +7,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import torch
 
-from transformer.cards import NAMES, load_shipped
+from transformer.cards import NAMES, load_shipped, save_card
 from transformer.errors import SeeThroughError
 from transformer.examination import Finding, examine_shipped
 from transformer.messages import LANGUAGES, message, terminal_language
@@ -24,13 +24,18 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; 0 where every wanted number was reached, 2 where one was missed, 1 where none could be had."""
     chosen = _parser().parse_args(arguments)
     torch.set_num_threads(1)
-    findings = []
+    findings: list[Finding] = []
     try:
         for name in chosen.names or NAMES:
-            for finding in examine_shipped(load_shipped(name), chosen.seed, rows=chosen.rows):
-                findings.append(finding)
+            shipped, found = load_shipped(name), list[Finding]()
+            for finding in examine_shipped(shipped, chosen.seed, rows=chosen.rows):
+                found.append(finding)
                 if not chosen.json:
                     print(line(finding, chosen.language), flush=True)
+            findings += found
+            if chosen.write:
+                told = {one.name: round(one.value, 4) for one in found}
+                save_card(replace(shipped.card, quality={**shipped.card.quality, **told}))
     except SeeThroughError as error:
         print(error.text(chosen.language), file=sys.stderr)
         return 1
@@ -58,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("names", nargs="*", metavar="NAME", help=message("evaluate.help_names", names=", ".join(NAMES)))
     parser.add_argument("--seed", type=int, default=FRESH, help=message("evaluate.help_seed"))
     parser.add_argument("--rows", type=_rows, default=400, help=message("evaluate.help_rows"))
+    parser.add_argument("--write", action="store_true", help=message("evaluate.help_write"))
     parser.add_argument("--json", action="store_true", help=message("evaluate.help_json"))
     parser.add_argument("--language", choices=LANGUAGES, default=terminal_language())
     return parser

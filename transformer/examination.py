@@ -34,6 +34,11 @@ class Finding:
     detail: str = ""  # a head, or a kind of slot
 
     @property
+    def name(self) -> str:
+        """ "slot: give, en", "accuracy"."""
+        return f"{self.measure}: {self.detail}" if self.detail else self.measure
+
+    @property
     def holds(self) -> bool:
         return self.wanted is None or self.value >= self.wanted
 
