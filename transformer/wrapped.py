@@ -262,7 +262,8 @@ def image_shape(module: nn.Module) -> ImageShape | None:
     """What a model that reads images takes, from its own settings; None where it reads text, or does not say."""
     if getattr(module, "main_input_name", "") != "pixel_values":
         return None
-    own = module if isinstance(getattr(module, "config", None), ModelConfig) else module.config
+    config = getattr(module, "config", None)
+    own = module if isinstance(config, ModelConfig) else config
     size, patch = getattr(own, "image_size", None), getattr(own, "patch_size", None)
     channels = getattr(own, "num_channels", getattr(own, "channels", None))
     if not all(isinstance(one, int) for one in (size, patch, channels)):
