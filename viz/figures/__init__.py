@@ -19,7 +19,7 @@ from viz.figures.ngram import next_tokens_beside
 from viz.figures.norm_statistics import norm_chart
 from viz.figures.parameters import parameter_bars, parameter_table
 from viz.figures.pooling import pool
-from viz.figures.predictions import class_probabilities, next_tokens
+from viz.figures.predictions import class_probabilities, next_tokens, percent
 from viz.figures.prefixes import prefix_tries
 from viz.figures.recurrence import recall_chart, time_chart
 from viz.figures.residual import residual_chart
@@ -61,6 +61,7 @@ __all__ = [
     "norm_chart",
     "parameter_bars",
     "parameter_table",
+    "percent",
     "piece_lattice",
     "pool",
     "prefix_tries",

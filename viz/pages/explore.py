@@ -23,6 +23,7 @@ from viz.pages.selection import Selection
 
 LONG_TEXT = 500  # characters; beyond, the page says what it is doing
 Asked = tuple[str, str, str | None]  # model, text, second text
+TO_THE_TOP = "() => { window.scrollTo({top: 0, behavior: 'smooth'}); }"  # where the text that is run stands
 COMPUTING = "cpu"  # one queue for everything that runs a model: as many at a time as there are cores
 
 
@@ -75,13 +76,14 @@ class Explore(Looks):
         self.generate.wire(self.state, slow, quick)
         grown = [self.generate.state, self.state]
         self.generate.open.click(self.on_grown, grown, self._all(), **slow)
+        self.generate.open.click(None, None, None, js=TO_THE_TOP, api_visibility="private")
         for name, function in Endpoints(self.engine).by_name().items():
             gr.api(function, api_name=name, concurrency_id=COMPUTING)
 
     def _all(self) -> list[Any]:
         return [
             *self._of_cell(), self.model, self.text, self.target, self.pad, self.examples, self.status,
-            self.mosaic_title,
+            self.mosaic_title, *self.generate.outputs(),
         ]  # fmt: skip
 
     # --- a run (slow: the text or the model changed) -----------------------------------------------------------------
@@ -156,7 +158,9 @@ class Explore(Looks):
         text, target = (grown.text, written) if two else (written, None)
         yield {self.model: grown.model, self.text: text, self.target: target or ""}
         running = self._running(grown.model, text, target, View(), replace(before, target=None))
-        yield from self._latest((grown.model, text, target), request, running)
+        kept = set(self.generate.outputs())  # what was generated stays, to go on from
+        for updates in self._latest((grown.model, text, target), request, running):
+            yield {view: update for view, update in updates.items() if view not in kept}
 
     def on_link(self, before: Selection, request: gr.Request) -> Iterator[Updates]:
         """Restore what a link says; without one the page is finished already."""
@@ -233,5 +237,6 @@ class Explore(Looks):
             self.examples: example_buttons(panels.selection.model, self.language, reads_images=panels.reads_images),
             self.text: gr.update(visible=not panels.reads_images),
             self.target: gr.update(visible=len(panels.trace.encodings) > 1),
+            **self.generate.fresh(panels.selection.model),
             self.pad: gr.update(visible=panels.reads_images) | self._on_paper(panels),
         }

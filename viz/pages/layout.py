@@ -55,7 +55,7 @@ class Layout:
         self.diagram = html_view(panels.diagram(), elem_id="diagram", label=self.say("diagram"))
         with gr.Row(elem_classes=["stt-columns"]):
             self._columns(panels)
-        self.generate.lay_out()
+        self.generate.lay_out(chosen.model)
         self.address = address_view(panels.address())
 
     def _columns(self, panels: Panels) -> None:

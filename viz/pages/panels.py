@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from transformer import replay
 from transformer.engine import Engine
 from transformer.familiar import unfamiliar
-from transformer.image import ImageEncoding
+from transformer.image import ImageEncoding, pixels_of
 from transformer.messages import message
 from transformer.parts import Array
 from transformer.trace import Trace
@@ -65,10 +65,14 @@ class Panels:
     def reads_images(self) -> bool:
         return isinstance(next(iter(self.trace.encodings.values())), ImageEncoding)
 
+    @property
+    def _drawn(self) -> bool:
+        return any(pixels_of(next(iter(self.trace.encodings.values()))))
+
     def _image(self) -> str:
         encoding = next(iter(self.trace.encodings.values()))
         assert isinstance(encoding, ImageEncoding) and encoding.shape is not None
-        return figures.image_patches(
+        shown = figures.image_patches(
             encoding.image,
             encoding.shape.grid,
             encoding.tokens,
@@ -76,6 +80,15 @@ class Panels:
             weights=self._weights[self.selection.query],
             language=self.language,
         )
+        return f"{self._read_as()}{shown}"
+
+    def _read_as(self) -> str:
+        """The most probable class in words, beside what was drawn."""
+        if self.trace.top is None or not self.trace.is_classified:
+            return ""
+        ids, shares = self.trace.probabilities(0)
+        name = self.engine.class_name(self.selection.model, int(ids[0]), self.language)
+        return f'<p class="stt-lead">{self.html("read_as", name=name, share=figures.percent(float(shares[0])))}</p>'
 
     def diagram(self, box: str | None = None) -> str:
         """The model with the block that is looked at; `box` is marked, or else the chosen attention."""
@@ -88,10 +101,14 @@ class Panels:
         count = sum(len(encoding) for encoding in self.trace.encodings.values())
         seconds = f"{self.trace.seconds:.2f}" if self.trace.seconds >= 0.005 else "<0.01"
         said = escape(self.say("status", count=count, seconds=seconds))
-        return f'<p class="stt-hint">{said}</p>{self._unfamiliar()}'
+        card = self.engine.load(self.selection.model).card
+        told = f'<p class="stt-hint">{escape(card.limits[self.language])}</p>' if card is not None else ""
+        return f'<p class="stt-hint">{said}</p>{told}{self._unfamiliar()}'
 
     def _unfamiliar(self) -> str:
         """A warning where the text is not of the kind that the model was trained on."""
+        if self.reads_images and not self._drawn:
+            return f'<p class="stt-unfamiliar">{self.html("unfamiliar.blank")}</p>'
         found = unfamiliar(self.engine.load(self.selection.model), self.trace.encodings)
         if found is None:
             return ""
