@@ -17,8 +17,7 @@ from typing import AnyStr, Generic
 import regex
 
 from transformer.hf_tokenizer import byte_of_letter
-from transformer.tokenizer import ByteTokenizer, Encoding, check_id, spelled, utf8
-from transformer.visible import visible_bytes
+from transformer.tokenizer import Encoding, SpellsBytes, check_id, utf8
 
 Pair = tuple[bytes, bytes]
 
@@ -173,7 +172,7 @@ def merge_steps(
 
 
 @dataclass(frozen=True)
-class BytePairTokenizer:
+class BytePairTokenizer(SpellsBytes):
     """Our own byte-pair tokenizer: three specials, 256 bytes, one token per merge; no unknown token."""
 
     merges: tuple[Pair, ...]
@@ -182,8 +181,6 @@ class BytePairTokenizer:
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
-
-    NAMES = ByteTokenizer.NAMES
 
     @classmethod
     def train(cls, texts: Iterable[str], n_merges: int, *, least: int = 2, add_bos: bool = True) -> "BytePairTokenizer":
@@ -218,19 +215,6 @@ class BytePairTokenizer:
         utf8(text)  # half of a surrogate pair is answered with its place in the whole text
         pieces = (piece for _, steps in self.steps(text) for piece in steps[-1].pieces)
         return self.encoding_of_ids([self.bos_id] * self.add_bos + [self._id_of[piece] for piece in pieces])
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text that ids spell, without specials; bytes that are no UTF-8 become "\\xe5"."""
-        return b"".join(map(self._bytes, ids)).decode("utf-8", "backslashreplace")
-
-    def token(self, id: int) -> str:
-        check_id(id, self.vocab_size)
-        return self.NAMES[id] if id < len(self.NAMES) else visible_bytes(self._bytes(id))
-
-    def encoding_of_ids(self, ids: Sequence[int], padding: Sequence[bool] | None = None) -> Encoding:
-        ids = [int(id) for id in ids]
-        special = [id < len(self.NAMES) for id in ids]
-        return spelled(ids, list(map(self.token, ids)), list(map(self._bytes, ids)), special, padding)
 
     def _bytes(self, id: int) -> bytes:
         check_id(id, self.vocab_size)

@@ -1,15 +1,17 @@
 """The desk where pages ask: a trace of this text on this model, from the store or from one pass."""
 
 from collections.abc import Iterator, Sequence
-from threading import Lock, Semaphore
+from threading import Semaphore
 from typing import Protocol
 
 from transformer import catalog
 from transformer.catalog import Choice
 from transformer.errors import TextTooLong, UnknownModel
 from transformer.generate import GenerationSettings, generate
+from transformer.generate import Step as GenerationStep
 from transformer.growing import Growing
 from transformer.image import ImageShape
+from transformer.kept import Kept
 from transformer.messages import message
 from transformer.next_pass import CannotGenerate, NotAGenerator
 from transformer.parts import Array
@@ -23,6 +25,7 @@ from transformer.wrapped import LoadedModel
 AT_ONCE = 2  # passes that are computed at a time, whoever asks: in either language, by the page or by programs
 LONGEST_ANSWER = 64  # tokens that an encoder–decoder writes for the page by itself
 ANSWERS_KEPT = 256
+PICTURES_KEPT = 32
 GENERATIONS_KEPT = 16  # each unfinished one holds its keys and values
 LONGEST_TEXT = 20_000  # characters; tokenizing more would keep others waiting
 
@@ -54,10 +57,10 @@ class Engine:
         self.store = TraceStore(memory_mb << 20)
         self.max_tokens, self.limit_mb, self.packs, self.folders = max_tokens, limit_mb, packs, folders
         self.model = model or catalog.default_choice()
-        self._pictures: dict[tuple[str, int], list[Array]] = {}
-        self._answers: dict[tuple[str, str], str] = {}
-        self._growing: dict[tuple[str, str, GenerationSettings], Growing] = {}
-        self._lock, self._computing = Lock(), Semaphore(AT_ONCE)
+        self._pictures = Kept[tuple[str, int], list[Array]](PICTURES_KEPT)
+        self._answers = Kept[tuple[str, str], str](ANSWERS_KEPT)
+        self._growing = Kept[tuple[str, str, GenerationSettings], Growing](GENERATIONS_KEPT)
+        self._computing = Semaphore(AT_ONCE)
 
     def choices(self) -> tuple[Choice, ...]:
         """What the page offers; a folder or a hub id can be typed as well."""
@@ -134,15 +137,7 @@ class Engine:
         as its second text. Raises what `encode` raises.
         """
         model = self.load(name)
-        key = (model.fingerprint, text)
-        with self._lock:
-            found = self._answers.pop(key, None)
-        found = self._written(model, text) if found is None else found
-        with self._lock:
-            self._answers[key] = found
-            while len(self._answers) > ANSWERS_KEPT:
-                self._answers.pop(next(iter(self._answers)))
-        return found
+        return self._answers.get_or_make((model.fingerprint, text), lambda: self._written(model, text))
 
     def _written(self, model: LoadedModel, text: str) -> str:
         settings = GenerationSettings(max_new_tokens=LONGEST_ANSWER)
@@ -160,19 +155,12 @@ class Engine:
         the same one. Raises what `generate` raises."""
         model = self.load(name)
         key = (model.fingerprint, text, settings)
-        with self._lock:
-            found = self._growing.pop(key, None)
-        if found is None:
-            begins, source = (None, text) if model.encoder_decoder else (text, None)
-            found = Growing(
-                lambda: generate(model, begins, source=source, settings=settings, max_tokens=self.max_tokens),
-                self._computing,
-            )
-        with self._lock:
-            self._growing[key] = found
-            while len(self._growing) > GENERATIONS_KEPT:
-                self._growing.pop(next(iter(self._growing)))
-        return found
+        begins, source = (None, text) if model.encoder_decoder else (text, None)
+
+        def steps() -> Iterator[GenerationStep]:
+            return generate(model, begins, source=source, settings=settings, max_tokens=self.max_tokens)
+
+        return self._growing.get_or_make(key, lambda: Growing(steps, self._computing))
 
     def encoding_of(self, name: str, ids: Sequence[int]) -> Encoding:
         """Ids that a model wrote, as tokens."""
@@ -196,15 +184,7 @@ class Engine:
         """All heads' maps, shrunk; kept for the few runs that are looked at, since a long text's take seconds."""
         from transformer.overview import shrunken_maps
 
-        key = (trace.key, block)
-        with self._lock:
-            found = self._pictures.pop(key, None)
-        found = shrunken_maps(trace, block) if found is None else found
-        with self._lock:
-            self._pictures[key] = found
-            while len(self._pictures) > 32:
-                self._pictures.pop(next(iter(self._pictures)))
-        return found
+        return self._pictures.get_or_make((trace.key, block), lambda: shrunken_maps(trace, block))
 
 
 def _real_spans(encoding: Encoding) -> Iterator[tuple[int, int]]:

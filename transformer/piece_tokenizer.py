@@ -1,18 +1,17 @@
 """A tokenizer with a given vocabulary of pieces: the longest piece that fits, and bytes for what no piece spells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from transformer.tokenizer import Encoding, check_id, spelled, utf8
-from transformer.visible import visible_bytes
+from transformer.tokenizer import Encoding, SpellsBytes, check_id, utf8
 
-_NAMES = ("<pad>", "<bos>", "<eos>")
-_FIRST = len(_NAMES) + 256  # the first piece comes after the specials and the bytes, which are those of `ByteTokenizer`
+# The first piece comes after the specials and the bytes, which are those of `ByteTokenizer`.
+_FIRST = len(SpellsBytes.NAMES) + 256
 
 
 @dataclass(frozen=True)
-class PieceTokenizer:
+class PieceTokenizer(SpellsBytes):
     """Left to right, longest match first (as WordPiece does, Wu et al. 2016); a space belongs to the word after it."""
 
     pieces: tuple[str, ...]
@@ -35,23 +34,10 @@ class PieceTokenizer:
         utf8(text)  # raises BrokenText
         return self.encoding_of_ids([self.bos_id] * self.add_bos + list(self._cut(text)) + [self.eos_id] * self.add_eos)
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text that ids spell, without specials; bytes that are no UTF-8 become "\\xe5"."""
-        return b"".join(map(self._bytes, ids)).decode("utf-8", "backslashreplace")
-
-    def token(self, id: int) -> str:
-        check_id(id, self.vocab_size)
-        return _NAMES[id] if id < len(_NAMES) else visible_bytes(self._bytes(id))
-
     def is_byte(self, id: int) -> bool:
         """Whether the id is one byte that no piece spelled."""
         check_id(id, self.vocab_size)
-        return len(_NAMES) <= id < _FIRST
-
-    def encoding_of_ids(self, ids: Sequence[int], padding: Sequence[bool] | None = None) -> Encoding:
-        ids = [int(id) for id in ids]
-        special = [id < len(_NAMES) for id in ids]
-        return spelled(ids, list(map(self.token, ids)), list(map(self._bytes, ids)), special, padding)
+        return len(self.NAMES) <= id < _FIRST
 
     def _cut(self, text: str) -> Iterator[int]:
         done = 0
@@ -63,14 +49,14 @@ class PieceTokenizer:
                     done += length
                     break
             else:
-                yield from (len(_NAMES) + byte for byte in text[done].encode("utf-8"))
+                yield from (len(self.NAMES) + byte for byte in text[done].encode("utf-8"))
                 done += 1
 
     def _bytes(self, id: int) -> bytes:
         check_id(id, self.vocab_size)
-        if id < len(_NAMES):
+        if id < len(self.NAMES):
             return b""
-        return bytes([id - len(_NAMES)]) if id < _FIRST else self._data[id - _FIRST]
+        return bytes([id - len(self.NAMES)]) if id < _FIRST else self._data[id - _FIRST]
 
     @cached_property
     def _id_of(self) -> dict[str, int]:

@@ -140,22 +140,18 @@ class Tokenizer(Protocol):
         """Ids that were given or generated; with text and spans where their bytes spell one."""
 
 
-@dataclass(frozen=True)
-class ByteTokenizer:
-    """256 bytes and three specials, for our own models: no file, no unknown token (ids as in ByT5, Xue et al. 2022)."""
-
-    add_bos: bool = True
-    padding_side: str = "right"
-    pad_id: int = 0
-    bos_id: int = 1
-    eos_id: int = 2
+class SpellsBytes:
+    """What our tokenizers share: three specials first, and behind them ids of which each spells exact bytes."""
 
     NAMES = ("<pad>", "<bos>", "<eos>")
-    vocab_size = len(NAMES) + 256
 
-    def encode(self, text: str) -> Encoding:
-        data = utf8(text)
-        return self.encoding_of_ids([self.bos_id] * self.add_bos + [len(self.NAMES) + byte for byte in data])
+    @property
+    def vocab_size(self) -> int:
+        raise NotImplementedError
+
+    def _bytes(self, id: int) -> bytes:
+        """What an id spells, nothing for a special; `UnknownToken` outside the vocabulary."""
+        raise NotImplementedError
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text that ids spell, without specials; bytes that are no UTF-8 become "\\xe5"."""
@@ -169,6 +165,23 @@ class ByteTokenizer:
         ids = [int(id) for id in ids]
         special = [id < len(self.NAMES) for id in ids]
         return spelled(ids, list(map(self.token, ids)), list(map(self._bytes, ids)), special, padding)
+
+
+@dataclass(frozen=True)
+class ByteTokenizer(SpellsBytes):
+    """256 bytes and three specials, for our own models: no file, no unknown token (ids as in ByT5, Xue et al. 2022)."""
+
+    add_bos: bool = True
+    padding_side: str = "right"
+    pad_id: int = 0
+    bos_id: int = 1
+    eos_id: int = 2
+
+    vocab_size = len(SpellsBytes.NAMES) + 256
+
+    def encode(self, text: str) -> Encoding:
+        data = utf8(text)
+        return self.encoding_of_ids([self.bos_id] * self.add_bos + [len(self.NAMES) + byte for byte in data])
 
     def _bytes(self, id: int) -> bytes:
         check_id(id, self.vocab_size)
