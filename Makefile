@@ -23,7 +23,7 @@ NAMES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3 pytho
 help:
 	@echo "make run     install what is missing, then show the page   PORT=7860 HOST=127.0.0.1 NO_PACKS=1 PYTHON=python3.12"
 	@echo "make test    style, types and every test                   ARGS='-k packs'"
-	@echo "make bench   how much recording costs, beside its peers"
+	@echo "make bench   what recording, clicks and panels cost, beside peers   ARGS='recording clicks length views bertviz'"
 	@echo "make weights train the five small models again, about an hour and three quarters   THREADS=1 MODELS='copycat digit-vit'"
 	@echo "make clean   delete .venv and the tools' caches (fetched models stay: python -m transformer.packs remove NAME)"
 
@@ -40,7 +40,8 @@ test:
 	$(PY) -m pytest $(ARGS)
 
 bench:
-	@$(call install,$(VENV),requirements.txt)
+	@$(call install,$(VENV),requirements.txt requirements-dev.txt)
+	@$(bring_chromium)
 	@$(lean_on_main)
 	@$(call install,$(BENCH_VENV),requirements.txt requirements-bench.txt)
 	$(BENCH_VENV)/bin/python -m tests.bench $(ARGS)

@@ -53,7 +53,7 @@ def parser(language: str = "en") -> argparse.ArgumentParser:
     made.add_argument("--port", default=os.environ.get("GRADIO_SERVER_PORT", "7860"), type=port, help=say("port"))
     made.add_argument("--model", metavar="NAME", help=say("model"))
     made.add_argument("--memory", default=1024, metavar="MB", help=say("memory"), type=whole)
-    made.add_argument("--max-tokens", default=1024, metavar="N", help=say("max_tokens"), type=whole)
+    made.add_argument("--max-tokens", default=4096, metavar="N", help=say("max_tokens"), type=whole)
     made.add_argument("--max-model-mb", default=4000, metavar="MB", help=say("max_model_mb"), type=whole)
     made.add_argument("--no-packs", action="store_true", help=say("no_packs"))
     made.add_argument("--language", choices=LANGUAGES, default=language, help=say("language"))

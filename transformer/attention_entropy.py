@@ -1,6 +1,6 @@
 """How undecided attention is, during training and with its gradient: a price on it makes heads look at few tokens.
 
-    H(query) = −Σ_key weight · log weight        in nats: 0 where one key has all the weight, log n where n share it
+H(query) = −Σ_key weight · log weight        in nats: 0 where one key has all the weight, log n where n share it
 """
 
 import torch

@@ -13,6 +13,7 @@ from time import perf_counter
 import numpy as np
 import torch
 
+from transformer.cache_state import CacheState
 from transformer.errors import ShapesDoNotFit
 from transformer.next_pass import Reader, reader_of
 from transformer.parts import Array
@@ -76,6 +77,7 @@ class BeamStep:
     finished: tuple[Beam, ...]  # so far, best rating first, at most as many as beams
     stop: str | None  # "done": no beam can beat what is finished; "length" or "full": as in `Step`; None: it goes on
     seconds: float  # of the pass
+    cache: CacheState | None = None  # after it, of all beams together; its formula is that of one
 
 
 def beam_search(
@@ -112,7 +114,7 @@ def _steps(reader: Reader, prompt: Prompt, settings: BeamSettings) -> Iterator[B
         complete = [*finished, *(beam for one, beam in extended if one.fate == "finished")]
         finished = tuple(sorted(complete, key=lambda beam: -beam.rating)[: settings.beams])
         stop = _reason(beams, finished, number + 1, settings)
-        yield BeamStep(number, parents, candidates, beams, finished, stop, seconds)
+        yield BeamStep(number, parents, candidates, beams, finished, stop, seconds, reader.state())
         if stop is not None:
             return
         reader.take(torch.tensor([one.parent for one in candidates if one.fate == "kept"]))
@@ -174,6 +176,11 @@ class TreeNode:
     fate: str  # of `Candidate`
     best: bool  # lies on the way to the best finished text; of a search that has not finished, to the best beam
 
+    @property
+    def p(self) -> float:
+        """The probability of this token after those before it."""
+        return float(np.exp(self.log_p))
+
 
 def tree(steps: Sequence[BeamStep]) -> tuple[TreeNode, ...]:
     """All candidates of a search so far, pass by pass and best first within each."""
@@ -190,3 +197,28 @@ def tree(steps: Sequence[BeamStep]) -> tuple[TreeNode, ...]:
             nodes.append(TreeNode(at + 1, parent, one.token, one.log_p, one.score, one.fate, on_the_way))
         parents = [first + place for place, one in enumerate(step.candidates) if one.fate == "kept"]
     return tuple(nodes)
+
+
+def path_to(nodes: Sequence[TreeNode], index: int) -> tuple[int, ...]:
+    """The nodes on the way from what was given to node `index`, both included."""
+    way: list[int] = []
+    at: int | None = index
+    while at is not None:
+        way.append(at)
+        at = nodes[at].parent
+    return tuple(reversed(way))
+
+
+def node_of(nodes: Sequence[TreeNode], new: Sequence[int]) -> int | None:
+    """The node at which a text of these new tokens ends; None where the tree has none."""
+    at: int | None = 0
+    for token in new:
+        at = next((n for n, node in enumerate(nodes) if node.parent == at and node.token == token), None)
+        if at is None:
+            return None
+    return at
+
+
+def rescored(nodes: Sequence[TreeNode]) -> Array:
+    """(node,) Σ log p along the way to each, added up anew."""
+    return np.array([sum(nodes[at].log_p for at in path_to(nodes, index)) for index in range(len(nodes))])

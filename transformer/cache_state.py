@@ -57,6 +57,15 @@ class CacheState:
         return not self.why
 
     @property
+    def layers(self) -> int:
+        return len(self.kept)
+
+    @property
+    def windowed(self) -> bool:
+        """Whether a sliding window let keys go."""
+        return self.cached and any(count < self.tokens for count in self.kept)
+
+    @property
     def before(self) -> int:
         """How many tokens the cache held when the pass began."""
         return self.earlier if self.cached else 0
@@ -74,6 +83,27 @@ class CacheState:
                 cells[layer, : self.tokens - count] = Cell.GONE
         cells[:, self.earlier :] = Cell.NEW
         return cells
+
+
+@dataclass(frozen=True)
+class Work:
+    """How many keys (and as many values) were computed, counted as tokens times layers: by the last pass, and by all
+    passes so far; as it was, with a cache, and without one."""
+
+    last: int
+    last_with: int
+    last_without: int
+    total: int
+    total_with: int
+    total_without: int
+
+    @classmethod
+    def of(cls, states: Sequence[CacheState]) -> "Work":
+        """`states`: after each pass, in their order, at least one."""
+        done = [state.new * state.layers for state in states]
+        least = [(state.tokens - state.earlier) * state.layers for state in states]
+        most = [state.tokens * state.layers for state in states]
+        return cls(done[-1], least[-1], most[-1], sum(done), sum(least), sum(most))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """`ours_like`: a model of Hugging Face becomes one of ours, with its weights; the same ids give the same numbers.
 
-    GPT2LMHeadModel, LlamaForCausalLM, BloomForCausalLM    DecoderLM
-    BertModel                                              Encoder
-    BertForSequenceClassification                          EncoderClassifier
-    BartForConditionalGeneration                           EncoderDecoder
-    ViTForImageClassification                              VisionTransformer
+GPT2LMHeadModel, LlamaForCausalLM, BloomForCausalLM    DecoderLM
+BertModel                                              Encoder
+BertForSequenceClassification                          EncoderClassifier
+BartForConditionalGeneration                           EncoderDecoder
+ViTForImageClassification                              VisionTransformer
 """
 
 from collections.abc import Callable

@@ -17,6 +17,7 @@ class Distribution:
     """The most probable tokens, largest first, the chosen one among them; and sums over the whole vocabulary."""
 
     ids: Array  # (shown,) int64
+    logits: Array  # (shown,) float64, untouched
     ranks: Array  # (shown,) 0, 1, 2, …; the chosen token stands last where it is not among the first
     p: Array  # (shown,) float64, over the whole vocabulary
     scaled: Array  # (shown,) the same at the temperature
@@ -29,16 +30,28 @@ class Distribution:
     mass_cut_by_top_k: float
     mass_cut_by_top_p: float
     logsumexp: float  # of the untouched logits, for log p = logit − logsumexp
+    scaled_logsumexp: float  # of logits / temperature, for log scaled = logit / temperature − scaled_logsumexp
+    before: float  # of `final`, what lies before the chosen token: a draw in [before, before + final) takes it
     entropy: float  # of p, in nats
     kept_bits: bytes = field(repr=False)  # one bit per token of the vocabulary
 
     def __post_init__(self) -> None:
-        for array in (self.ids, self.ranks, self.p, self.scaled, self.final):
+        for array in (self.ids, self.logits, self.ranks, self.p, self.scaled, self.final):
             array.setflags(write=False)
 
     @property
     def token(self) -> int:
         return int(self.ids[self.place])
+
+    @property
+    def shares(self) -> Array:
+        """(3, shown): p, scaled and final, as the softmax over the whole vocabulary gave them."""
+        return np.stack([self.p, self.scaled, self.final])
+
+    def recomputed(self, temperature: float) -> Array:
+        """The same by another road, from each token's logit: exp(z − lse), exp(z/T − lse_T), and that ÷ mass_kept."""
+        p, scaled = np.exp(self.logits - self.logsumexp), np.exp(self.logits / temperature - self.scaled_logsumexp)
+        return np.stack([p, scaled, np.where(self.ranks < self.n_kept, scaled / self.mass_kept, 0.0)])
 
     @property
     def uncut(self) -> "Distribution":
@@ -61,32 +74,36 @@ class Distribution:
         return tuple(named)
 
 
-def choose(logits: Array, dials: Dials, point: float | None = None, shown: int = 10) -> Distribution:
+def choose(
+    logits: Array, dials: Dials, point: float | None = None, shown: int = 10, forced: int | None = None
+) -> Distribution:
     """One token chosen from the scores (vocabulary,), and the summary. `point` is where in [0, 1) the draw fell; None
-    takes the most probable. Raises what `sampling_steps` raises."""
+    takes the most probable; `forced` is taken whatever the scores and the dials say. Raises what `sampling_steps`
+    raises."""
     steps = {step.dial: step for step in sampling_steps(logits, dials)}
     last = steps["softmax"]
     chosen = int(last.order[0]) if point is None else draw(last, point)
-    return _summary(np.asarray(logits, np.float64), steps, chosen, shown)
+    return _summary(np.asarray(logits, np.float64), steps, chosen if forced is None else forced, shown)
 
 
 def _summary(logits: Array, steps: dict[str, SamplingStep], chosen: int, shown: int) -> Distribution:
     """`steps` by dial, as `sampling_steps` made them from `logits`."""
     order, n_after_top_k, n_kept = steps["softmax"].order, steps["top_k"].n_kept, steps["softmax"].n_kept
     ranks = np.arange(min(shown, len(order)))
-    place = int(np.flatnonzero(order[:n_kept] == chosen)[0])
-    ranks = ranks if place < len(ranks) else np.append(ranks, place)
+    rank = int(np.flatnonzero(order == chosen)[0])
+    ranks = ranks if rank < len(ranks) else np.append(ranks, rank)
     ids = order[ranks]
     p, scaled, final = (softmax(one) for one in (logits, steps["temperature"].logits, steps["softmax"].logits))
     kept = np.zeros(len(order), bool)
     kept[order[:n_kept]] = True
     return Distribution(
         ids=ids.astype(np.int64),
+        logits=logits[ids],
         ranks=ranks,
         p=p[ids],
         scaled=scaled[ids],
         final=final[ids],
-        place=int(np.flatnonzero(ranks == place)[0]),
+        place=int(np.flatnonzero(ranks == rank)[0]),
         vocabulary=len(order),
         n_after_top_k=n_after_top_k,
         n_kept=n_kept,
@@ -94,6 +111,8 @@ def _summary(logits: Array, steps: dict[str, SamplingStep], chosen: int, shown: 
         mass_cut_by_top_k=float(scaled[order[n_after_top_k:]].sum()),
         mass_cut_by_top_p=float(scaled[order[n_kept:n_after_top_k]].sum()),
         logsumexp=log_sum_exp(logits),
+        scaled_logsumexp=log_sum_exp(steps["temperature"].logits),
+        before=float(final[order[:rank]].sum()),
         entropy=entropy(p),
         kept_bits=np.packbits(kept).tobytes(),
     )

@@ -1,6 +1,6 @@
 """A table of vectors as a flat map: the two directions in which they differ most (PCA; Pearson 1901), and neighbours.
 
-    X − mean = U S Vᵀ        point = (X − mean) · V[:, :2] = U[:, :2] · S[:2]        explained = S[:2]² / Σ S²
+X − mean = U S Vᵀ        point = (X − mean) · V[:, :2] = U[:, :2] · S[:2]        explained = S[:2]² / Σ S²
 """
 
 from dataclasses import dataclass

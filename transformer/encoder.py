@@ -27,7 +27,7 @@ class EncoderOutput:
 class Encoder(nn.Module):
     """Called as Hugging Face models are: `encoder(input_ids, attention_mask=...).last_hidden_state`.
 
-        ids ─▶ embedding (+ positions) ─▶ blocks[0] … blocks[n_layers − 1] ─▶ norm (pre only) ─▶ one vector per token
+    ids ─▶ embedding (+ positions) ─▶ blocks[0] … blocks[n_layers − 1] ─▶ norm (pre only) ─▶ one vector per token
     """
 
     def __init__(self, config: ModelConfig, *, generator: torch.Generator | None = None) -> None:

@@ -14,7 +14,7 @@ from transformer.summary import Summary, SummaryKind
 class EncoderClassifier(nn.Module):
     """`model(input_ids, attention_mask=...).logits`, (batch, n_classes).
 
-        ids ─▶ encoder ─▶ summary (position 0, or the mean) ─▶ head ─▶ logits
+    ids ─▶ encoder ─▶ summary (position 0, or the mean) ─▶ head ─▶ logits
     """
 
     def __init__(

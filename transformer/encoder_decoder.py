@@ -20,8 +20,8 @@ from transformer.text_input import check_ids, count_positions
 class Decoder(nn.Module):
     """The writing half: each token looks at earlier target tokens, then across to the source.
 
-        ids ─▶ embedding (+ positions) ─▶ blocks[0] … blocks[n_layers − 1] ─▶ norm (pre only) ─▶ one vector per token
-                                             ▲ memory, the encoder's output
+    ids ─▶ embedding (+ positions) ─▶ blocks[0] … blocks[n_layers − 1] ─▶ norm (pre only) ─▶ one vector per token
+                                         ▲ memory, the encoder's output
     """
 
     def __init__(self, config: ModelConfig) -> None:

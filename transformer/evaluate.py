@@ -1,6 +1,6 @@
 """How good the shipped models are, measured now on texts that no training saw.
 
-    python -m transformer.evaluate                (also: a name; --seed 7 draws other texts; --json prints data)
+python -m transformer.evaluate                (also: a name; --seed 7 draws other texts; --json prints data)
 """
 
 import argparse

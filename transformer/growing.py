@@ -3,27 +3,37 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
+from typing import Generic, Protocol, TypeVar
 
 from transformer.errors import SeeThroughError
-from transformer.generate import Step
 
 
-class Growing:
+class Stops(Protocol):
+    """A step of `generate` or `beam_search`."""
+
+    @property
+    def stop(self) -> str | None: ...
+
+
+S = TypeVar("S", bound=Stops)
+
+
+class Growing(Generic[S]):
     """The steps of one text with one set of dials. The same dials and seed give the same steps: visitors share them.
 
     `computing` is entered around each pass. What goes wrong in a pass is kept too: whoever asks again is told the same.
     """
 
     def __init__(
-        self, start: Callable[[], Iterator[Step]], computing: AbstractContextManager[object] | None = None
+        self, start: Callable[[], Iterator[S]], computing: AbstractContextManager[object] | None = None
     ) -> None:
-        self._steps: list[Step] = []
-        self._more: Iterator[Step] | None = start()  # raises here what `generate` raises at once
+        self._steps: list[S] = []
+        self._more: Iterator[S] | None = start()  # raises here what `generate` raises at once
         self._problem: SeeThroughError | None = None
         self._computing = nullcontext() if computing is None else computing
         self._lock = Lock()
 
-    def step(self, number: int) -> Step | None:
+    def step(self, number: int) -> S | None:
         """Step `number` (from 0); None where the text had ended before. Raises CannotGenerate."""
         with self._lock:
             while len(self._steps) <= number and self._more is not None:
@@ -32,7 +42,7 @@ class Growing:
                 raise self._problem
             return self._steps[number] if number < len(self._steps) else None
 
-    def steps(self, count: int) -> list[Step]:
+    def steps(self, count: int) -> list[S]:
         """The first `count` steps, or as many as there are."""
         found = (self.step(number) for number in range(count))
         return [one for one in found if one is not None]

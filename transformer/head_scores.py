@@ -51,6 +51,15 @@ def induction(first: int, period: int, length: int) -> Iterator[Cell]:
     return ((query, query - period + 1) for query in range(first + period, length))
 
 
+def on_cells(weights: Array, cells: Array) -> tuple[Array, int]:
+    """((head,), rows): how much of a row's weight lies on its cells, the mean over the rows that have any, and how many
+    these are; NaN where none has. Weights (head, query, key), cells (query, key) bool."""
+    rows = np.flatnonzero(cells.any(-1))
+    if not len(rows):
+        return np.full(len(weights), np.nan), 0
+    return np.where(cells[rows], weights[:, rows], 0).sum(-1, dtype=np.float64).mean(-1), len(rows)
+
+
 def _scores(traces: Sequence[Trace], cells: Sequence[Iterable[Cell]], kind: str, measure: Measure) -> list[HeadScore]:
     sums: dict[str, Array] = defaultdict(lambda: np.zeros(1))
     count = 0

@@ -55,6 +55,11 @@ class HuggingFaceTokenizer:
         self._suffix = getattr(self._backend.model, "end_of_word_suffix", None) or ""
         self._dropped = _dropped_bytes(self._backend) if self._byte_level else frozenset()
 
+    @property
+    def backend(self) -> Backend:
+        """The library's own tokenizer, for those who read its vocabulary; nobody changes it."""
+        return self._backend
+
     def encode(self, text: str) -> Encoding:
         """All tokens of the text, never cut and never padded, with the specials that the tokenizer adds."""
         data, made = utf8(text), self._backend.encode(text)

@@ -11,8 +11,8 @@ INIT_STD = 0.02  # Radford et al. 2018, section 4.1; GPT-2 and BERT's initialize
 def initialize(module: nn.Module, config: ModelConfig, generator: torch.Generator | None) -> None:
     """Every bias 0, and every matrix (or larger) as `config.init` says; norms keep scale 1 and shift 0.
 
-        normal:  N(0, 0.02)                                                     Radford et al. 2018 (GPT), section 4.1
-        xavier:  uniform in ±√(6 / (inputs + outputs))                          Glorot & Bengio 2010, equation 16
+    normal:  N(0, 0.02)                                                     Radford et al. 2018 (GPT), section 4.1
+    xavier:  uniform in ±√(6 / (inputs + outputs))                          Glorot & Bengio 2010, equation 16
     """
     for part in module.modules():
         if isinstance(part, nn.Linear) and part.bias is not None:

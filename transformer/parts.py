@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.rotation import Pairing
+
 Array = np.ndarray
 
 
@@ -53,6 +55,26 @@ class LinearPart:
         precise = np.float64 if self.weight.size <= 4_000_000 else np.float32
         out = x.astype(precise) @ self.weight.T.astype(precise, copy=False)
         return out if self.bias is None else out + self.bias
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectionPart:
+    """factor · (W · x + b), cut into heads: queries, keys or values before any rotation (Vaswani et al. 2017, 3.2)."""
+
+    linear: LinearPart  # may hold more than these heads, where a family keeps queries, keys and values in one matrix
+    rows: Array  # (head, d_head) whole numbers: which row of `linear` gives each number
+    factor: float = 1.0  # OPT divides its queries here and not in the attention
+    pairing: Pairing | None = None  # the dimensions that are turned afterwards by position; None: nothing is
+
+    def __call__(self, x: Array) -> Array:
+        """(position, d_model) to (head, position, d_head)."""
+        return np.asarray(self.factor * self.linear(x)[:, self.rows].transpose(1, 0, 2))
+
+    def row(self, head: int, dimension: int) -> tuple[Array, float]:
+        """(d_model,) the row of W, and the number of b, that give one number of one head, both times the factor."""
+        row = int(self.rows[head, dimension])
+        bias = 0.0 if self.linear.bias is None else float(self.linear.bias[row])
+        return self.factor * self.linear.weight[row].astype(np.float64), self.factor * bias
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,4 +158,4 @@ class SummaryPart:
         return summary if self.pooler is None else np.tanh(self.pooler(summary))
 
 
-Part = LinearPart | NormPart | FeedForwardPart | HeadPart | SummaryPart
+Part = LinearPart | ProjectionPart | NormPart | FeedForwardPart | HeadPart | SummaryPart

@@ -39,18 +39,26 @@ class PieceTokenizer(SpellsBytes):
         check_id(id, self.vocab_size)
         return len(self.NAMES) <= id < _FIRST
 
-    def _cut(self, text: str) -> Iterator[int]:
+    def tries(self, text: str) -> Iterator[tuple[int, tuple[str, ...], bool]]:
+        """Step by step: where in the text, what was looked up there, longest first, whether the last is a piece."""
         done = 0
         while done < len(text):
+            tried: list[str] = []
             for length in self._lengths.get(text[done], ()):
-                id = self._id_of.get(text[done : done + length])
-                if id is not None:
-                    yield id
-                    done += length
-                    break
+                if done + length <= len(text):
+                    tried.append(text[done : done + length])
+                    if tried[-1] in self._id_of:
+                        break
+            found = bool(tried) and tried[-1] in self._id_of
+            yield done, tuple(tried), found
+            done += len(tried[-1]) if found else 1
+
+    def _cut(self, text: str) -> Iterator[int]:
+        for start, tried, found in self.tries(text):
+            if found:
+                yield self._id_of[tried[-1]]
             else:
-                yield from (len(self.NAMES) + byte for byte in text[done].encode("utf-8"))
-                done += 1
+                yield from (len(self.NAMES) + byte for byte in text[start].encode("utf-8"))
 
     def _bytes(self, id: int) -> bytes:
         check_id(id, self.vocab_size)

@@ -37,6 +37,14 @@ class Planner:
         elif len(terms) > 1:
             self.plan.sums[site] = tuple(f"{prefix}.{term.site}" for term in terms)
 
+    def projection(self, site: str, name: str, part: Part | None, enters: str) -> None:
+        """The linear map to an attention's "q", "k" or "v". These are recorded anyway: nothing more is listened to."""
+        if part is None:
+            self.lack(f"{site}.{name}_projection", "projection_unknown")
+            return
+        self.plan.parts[f"{site}.{name}_projection"] = part
+        self.plan.part_inputs[f"{site}.{name}_projection"] = (enters, f"{site}.{name}")
+
     def part(self, name: str, part: Part | None, enters: str, leaves: str, giver: Heard | None) -> None:
         """A part with a known formula: what it gives follows from what enters it, and only its check numbers are kept.
 

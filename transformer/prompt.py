@@ -1,12 +1,12 @@
 """Where a generation begins and what ends it: the ids that are given, the source that is read, the end tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from transformer.errors import InputError, ModelError, ShapesDoNotFit
+from transformer.errors import InputError, ShapesDoNotFit
 from transformer.next_pass import check_generator
-from transformer.rows import Ids, source_rows
+from transformer.rows import Ids, encode, encode_target, source_rows
+from transformer.second_text import named_ids, start_id
 from transformer.tokenizer import Encoding
 from transformer.wrapped import LoadedModel
 
@@ -17,10 +17,6 @@ class MissingSource(InputError):
 
 class NoRoomToWrite(InputError):
     """A text that fits, but leaves no room for another token."""
-
-
-class NoStartToken(ModelError):
-    """Neither the model nor its tokenizer names the token that begins what an encoder–decoder writes."""
 
 
 @dataclass(frozen=True)
@@ -69,43 +65,28 @@ def _given(
     """The first ids of the text that is written; of a text, without the specials that would close it."""
     if ids is not None:
         return _one_row(model, None, ids, max_tokens).ids
-    if two_texts and text is None:
-        return [start_id(model)]
+    if two_texts:
+        start = start_id(model)
+        return [start] if text is None else _one_row(model, text, None, max_tokens, encode_target).ids
     encoding = _one_row(model, text, None, max_tokens)
     real = [index for index, span in enumerate(encoding.spans) if span is not None]
-    if two_texts:
-        return [start_id(model), *(encoding.ids[index] for index in real)]
     return encoding.ids[: real[-1] + 1]
 
 
-def _one_row(model: LoadedModel, text: str | None, ids: Ids | None, max_tokens: int | None) -> Encoding:
-    rows = source_rows(model, text, ids, None, max_tokens)
+def _one_row(
+    model: LoadedModel,
+    text: str | None,
+    ids: Ids | None,
+    max_tokens: int | None,
+    read: Callable[[LoadedModel, str, int | None], Encoding] = encode,
+) -> Encoding:
+    rows = source_rows(model, text, ids, None, max_tokens, read)
     if len(rows) != 1:
         raise ShapesDoNotFit(what="ids", expected="[5, 7, 9]", got=f"({len(rows)}, …)")
     return rows[0]
 
 
-def start_id(model: LoadedModel) -> int:
-    """The token that begins what an encoder–decoder writes. Raises NoStartToken."""
-    named = (*_named(model, "decoder_start_token_id"), *_named(model, "bos_token_id"))
-    own = getattr(model.tokenizer, "bos_id", None)
-    found = next((token for token in (*named, own) if token is not None), None)
-    if found is None:
-        raise NoStartToken(model=model.name)
-    return found
-
-
 def end_ids(model: LoadedModel) -> tuple[int, ...]:
     """The tokens that end a text, as the model or its tokenizer names them; there may be several, or none."""
     own = getattr(model.tokenizer, "eos_id", None)
-    return tuple(dict.fromkeys((*_named(model, "eos_token_id"), *(() if own is None else (own,)))))
-
-
-def _named(model: LoadedModel, name: str) -> Iterator[int]:
-    """Token ids that a Hugging Face model's settings give under `name`; those beyond its vocabulary are left out."""
-    module: Any = model.module
-    for settings in (getattr(module, "generation_config", None), getattr(module, "config", None)):
-        value = getattr(settings, name, None)
-        for token in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(token, int) and 0 <= token < model.vocab_size:
-                yield token
+    return tuple(dict.fromkeys((*named_ids(model, "eos_token_id"), *(() if own is None else (own,)))))

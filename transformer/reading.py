@@ -2,12 +2,15 @@
 
 from itertools import pairwise
 
+from torch import Tensor
+
 from transformer.boxes import block_boxes
-from transformer.ends import norm_box, read_embedding, read_final_norm, read_head
+from transformer.ends import final_norm, norm_box, read_embedding, read_final_norm, read_head
 from transformer.parts import FeedForwardPart
 from transformer.places import attention_places
 from transformer.planner import Planner
 from transformer.probe import Evidence, Heard
+from transformer.projections import NAMES, read_projections
 from transformer.recognise import feed_forward_part, linear_part, norm_part
 from transformer.structure import Box, Plan, Stack, Structure
 from transformer.wiring import BlockWiring, Event, block_of, read_block
@@ -30,6 +33,7 @@ class Reader:
         self.evidence, self.softcap, self.planner = evidence, softcap, Planner()
         self.places = attention_places(evidence, source, target)
         self.by_entry = {one.entered: one for one in evidence.heard}
+        self.ends: dict[str, Tensor | None] = {}  # what each stack gave, for the attention that looks across
         self.has_rotary = any("rotary" in type(one.module).__name__.lower() for one in evidence.heard)
 
     def read(self) -> tuple[Structure, Plan]:
@@ -52,6 +56,7 @@ class Reader:
         blocks = tuple(self._read_block(f"{name}.{layer}", call) for layer, call in enumerate(calls))
         self._join_blocks(name, calls)
         after = read_final_norm(self.planner, self.evidence, name, calls[-1], len(calls))
+        self.ends[name] = (final_norm(self.evidence, calls[-1]) or calls[-1]).output
         head = read_head(self.planner, self.evidence, name, calls[-1], self.softcap) if is_last else ()
         return Stack(name, before, blocks, (*after, *head))
 
@@ -87,11 +92,26 @@ class Reader:
             part = linear_part(projection.module) if seen and projection is not None else None
             ends = (f"{site}.merged", f"{site}.output")
             self.planner.part(f"{site}.projection", part, *ends, projection or event.heard)
+            if event.enters_from is not None and len(event.enters_from) == 1:
+                self.planner.alias(f"{site}.input", f"{prefix}.{event.enters_from[0].site}")
+                self._plan_projections(site, event, wiring.call)
             return
         self._plan_input(f"{site}.input", prefix, event)
         is_norm = event.place.startswith("norm")
         formula = norm_part(event.heard) if is_norm else feed_forward_part(event.ups, event.heard)
         self.planner.part(site, formula, f"{site}.input", f"{site}.output", event.heard)
+
+    def _plan_projections(self, site: str, event: Event, block: Heard) -> None:
+        """The maps to queries, keys and values, of an attention that shows them."""
+        heard, across = event.heard, event.place == "cross"
+        looked_at = self.ends.get("encoder") if across else heard.input
+        if heard.attention is None or looked_at is None:
+            return
+        before = [one for one in self.evidence.heard if block.holds(one) and one.entered < heard.left]
+        parts = read_projections(heard, before, looked_at)
+        for name in NAMES:
+            enters = "encoder.output" if across and name != "q" else f"{site}.input"
+            self.planner.projection(site, name, parts.get(name), enters)
 
     def _plan_input(self, site: str, prefix: str, event: Event) -> None:
         """What enters a norm or feed-forward: kept, unless it is an array that is known anyway."""

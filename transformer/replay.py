@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from transformer.errors import NoSuchSite
-from transformer.parts import Array, HeadPart, SummaryPart
-from transformer.trace import Trace
+from transformer.parts import Array, HeadPart, ProjectionPart, SummaryPart
+from transformer.trace import NOT_SAVED, Trace
 
 TOLERANCE = 1e-4  # of a difference, after division by the largest value where that is above 1
 
@@ -68,19 +68,21 @@ def seal(trace: Trace, site: str, head: int | None = None) -> Seal:
         return _seal_part(trace, site)
     if site in trace.sums:
         return _seal_sum(trace, site)
+    if trace.lacks.get(site) == NOT_SAVED:
+        raise trace.missing(site)
     raise NoSuchSite(site=site, sites=", ".join([*trace.attention, *trace.parts, *trace.sums]))
 
 
-def seal_attention(trace: Trace, site: str, head: int | None = None) -> Seal:
+def seal_attention(trace: Trace, site: str, head: int | None = None, rows: slice = slice(None)) -> Seal:
     """softmax(q·k) · v from the recorded q, k, v against the check number of the context that torch's kernel gave, and
-    these against theirs."""
+    these against theirs; `rows`: only of these queries."""
     how = trace.attention[site]
     heads = range(how.heads) if head is None else [head]
     if how.weights is not None:  # nothing but weights was handed out: rows must sum to 1
-        sums = np.stack([how.weights[h].sum(-1) for h in heads])
+        sums = np.stack([how.weights[h, rows].sum(-1) for h in heads])
         return compare(f"{site}.weights", np.ones_like(sums), sums)
-    contexts = np.stack([trace.context(site, h) for h in heads])
-    context = compare_checks(f"{site}.check", contexts, trace[f"{site}.check"][list(heads)])
+    contexts = np.stack([trace.context(site, h, rows) for h in heads])
+    context = compare_checks(f"{site}.check", contexts, trace[f"{site}.check"][list(heads), rows])
     shared = sorted({how.kv_head(h) for h in heads})
     given = [_seal_given(trace, f"{site}.{name}", rows) for name, rows in (("q", heads), ("k", shared), ("v", shared))]
     return replace(context, difference=float(np.max([context.difference, *given])))  # NaN stays NaN
@@ -102,9 +104,9 @@ def seals(trace: Trace) -> Iterator[Seal]:
     """The same, one after the other: a long text's take seconds."""
     yield from (seal_tokens(trace, stack) for stack in trace.encodings)
     yield from (seal_attention(trace, site) for site in trace.attention)
-    yield from (_seal_part(trace, name) for name in trace.parts if _has_ends(trace, name))
+    yield from (_seal_part(trace, name) for name in trace.parts if has_ends(trace, name))
     yield from (_seal_sum(trace, site) for site, terms in trace.sums.items() if _has(trace, site, *terms))
-    if any(leaves == "logits" and _has_ends(trace, name) for name, (_, leaves) in trace.part_inputs.items()):
+    if any(leaves == "logits" and has_ends(trace, name) for name, (_, leaves) in trace.part_inputs.items()):
         yield seal_probabilities(trace, -1)  # the log-sum-exp, where it matters most
 
 
@@ -126,11 +128,14 @@ def _has(trace: Trace, *sites: str) -> bool:
     return all(site in trace.sites for site in sites)
 
 
-def _has_ends(trace: Trace, name: str) -> bool:
+def has_ends(trace: Trace, name: str) -> bool:
+    """Whether a part is there, and what enters and what leaves it were recorded: then it can be sealed."""
     enters, leaves = trace.part_inputs[name]
+    if name not in trace.parts:
+        return False  # of a run that was saved without weights
     if leaves == "logits":
         return _has(trace, enters) and trace.top is not None
-    if isinstance(trace.parts[name], SummaryPart):
+    if isinstance(trace.parts[name], SummaryPart | ProjectionPart):
         return _has(trace, enters, leaves)
     return _has(trace, enters) and f"{name}.output_check" in trace.arrays
 
@@ -141,10 +146,21 @@ def _seal_part(trace: Trace, name: str) -> Seal:
     if isinstance(part, SummaryPart):
         real = ~np.array(trace.encodings[name.split(".")[0]].padding)
         return compare(f"{name}.vector", part(trace[enters], real), trace[f"{name}.vector"])
+    if isinstance(part, ProjectionPart):
+        return _seal_projection(trace, name, part)
     if isinstance(part, HeadPart):
         assert trace.top is not None
         return compare("logits", part(trace[enters], trace.top.ids), trace.top.values)
     return compare_checks(f"{name}.output", part(trace[enters]), trace[f"{name}.output_check"])
+
+
+def _seal_projection(trace: Trace, name: str, part: ProjectionPart) -> Seal:
+    """W · x + b against the recorded queries, keys or values; where positions turn these, what no turn changes."""
+    enters, leaves = trace.part_inputs[name]
+    given, recorded = part(trace[enters]), trace[leaves]
+    if part.pairing is not None:
+        given, recorded = part.pairing.lengths(given), part.pairing.lengths(recorded)
+    return compare(leaves, given, recorded)
 
 
 def seal_probabilities(trace: Trace, position: int) -> Seal:
@@ -152,6 +168,8 @@ def seal_probabilities(trace: Trace, position: int) -> Seal:
     name = next((name for name, (_, leaves) in trace.part_inputs.items() if leaves == "logits"), None)
     if name is None or trace.top is None:
         raise NoSuchSite(site="logits", sites=", ".join(trace.parts))
+    if name not in trace.parts:
+        raise trace.missing(name)
     hidden = trace[trace.part_inputs[name][0]][position]
     logits = trace.parts[name](hidden[None])[0]
     exp = np.exp(logits - logits.max(), dtype=np.float64)

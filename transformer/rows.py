@@ -1,6 +1,6 @@
 """What goes into a run: texts or ids become rows of equal length, and rows the inputs of a forward pass."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from transformer.errors import (
 )
 from transformer.image import ImageEncoding, image_of
 from transformer.parts import Array
+from transformer.second_text import begun
 from transformer.tokenizer import Encoding
 from transformer.wrapped import LoadedModel, quiet_inputs
 
@@ -35,6 +36,20 @@ def encode(model: LoadedModel, text: str, max_tokens: int | None = None) -> Enco
 
     Raises EmptyText, BrokenText, TooManyTokens, NoTokenizer, NotAnImage.
     """
+    encoding = _encoded(model, text)
+    if model.image is None:
+        _check(model, encoding, max_tokens)
+    return encoding
+
+
+def encode_target(model: LoadedModel, text: str, max_tokens: int | None = None) -> Encoding:
+    """The tokens of a second text as the decoder reads them, see `second_text.py`. Raises what `encode` raises."""
+    encoding = begun(model, _encoded(model, text))
+    _check(model, encoding, max_tokens)
+    return encoding
+
+
+def _encoded(model: LoadedModel, text: str) -> Encoding:
     if model.image is not None:
         return ImageEncoding.of(image_of(text, model.image), model.image)
     if model.tokenizer is None:
@@ -42,7 +57,6 @@ def encode(model: LoadedModel, text: str, max_tokens: int | None = None) -> Enco
     encoding = model.tokenizer.encode(text)
     if not any(encoding.spans):
         raise EmptyText()  # nothing, or nothing but special tokens: BERT drops white space
-    _check(model, encoding, max_tokens)
     return encoding
 
 
@@ -67,9 +81,15 @@ def _array(image: Array) -> Array:
 
 
 def source_rows(
-    model: LoadedModel, text: Texts | None, ids: Ids | None, mask: Ids | None, max_tokens: int | None
+    model: LoadedModel,
+    text: Texts | None,
+    ids: Ids | None,
+    mask: Ids | None,
+    max_tokens: int | None,
+    read: Callable[[LoadedModel, str, int | None], Encoding] = encode,
 ) -> Rows:
-    """One encoding per row, padded to equal length. Raises UnknownToken, ShapesDoNotFit, and what `encode` raises."""
+    """One encoding per row, padded to equal length; `read` makes it of a text. Raises UnknownToken, ShapesDoNotFit, and
+    what `encode` raises."""
     masks = None if mask is None else _lists(mask)
     if ids is not None:
         return _rows_of_ids(model, _lists(ids), masks, max_tokens)
@@ -79,7 +99,7 @@ def source_rows(
     texts = [str(one) for one in texts if one is not None]
     if not texts:
         raise EmptyText()
-    encodings = [encode(model, one, max_tokens) for one in texts]
+    encodings = [read(model, one, max_tokens) for one in texts]
     longest = max(len(one) for one in encodings)
     if masks is None and all(len(one) == longest for one in encodings):
         return encodings
@@ -89,13 +109,14 @@ def source_rows(
 def target_rows(
     model: LoadedModel, target: Texts | None, ids: Ids | None, max_tokens: int | None, n_rows: int
 ) -> Rows | None:
-    """The decoder's rows of an encoder-decoder, one per source; None for a model of one stack. Raises MissingTarget,
-    ShapesDoNotFit, and what `source_rows` raises."""
+    """The decoder's rows of an encoder-decoder, one per source; None for a model of one stack. A text begins with the
+    token that begins what the model writes; ids stay as they are given. Raises MissingTarget, ShapesDoNotFit, and what
+    `source_rows` raises."""
     if not model.encoder_decoder:
         return None
     if target is None and ids is None:
         raise MissingTarget(model=model.name)
-    rows = source_rows(model, target, ids, None, max_tokens)
+    rows = source_rows(model, target, ids, None, max_tokens, encode_target)
     if len(rows) != n_rows:
         raise ShapesDoNotFit(what="target", expected=f"({n_rows}, …)", got=f"({len(rows)}, …)")
     return rows

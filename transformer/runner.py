@@ -19,7 +19,8 @@ from transformer.parts import Array
 from transformer.rows import Ids, Rows, Texts, forward_inputs, image_rows, is_batch, source_rows, target_rows
 from transformer.tokenizer import Encoding
 from transformer.trace import TopLogits, Trace
-from transformer.wrapped import LoadedModel, as_it_is_now, own_weights, weights_of
+from transformer.weights_watch import weights_watch
+from transformer.wrapped import LoadedModel, as_it_is_now, own_weights
 
 
 def run(
@@ -66,8 +67,11 @@ def run(
 
 
 def trace_key(model: LoadedModel, encodings: Mapping[str, Encoding], wanted: Collection[str] = EVERYTHING) -> str:
-    """The content address: equal for the same model, ids, padding and recording, so that equal runs are made once."""
-    rows = [(name, one.ids, one.padding, pixels_of(one)) for name, one in sorted(encodings.items())]
+    """The content address: equal for the same model, text, ids, padding and recording: equal runs are made once.
+
+    The text too, for a trace shows it: tokenizers that change case or know no word read the same ids from other texts.
+    """
+    rows = [(name, one.text, one.ids, one.padding, pixels_of(one)) for name, one in sorted(encodings.items())]
     content = [model.fingerprint, sorted(wanted), rows]
     return hashlib.sha256(repr(content).encode()).hexdigest()[:32]
 
@@ -150,5 +154,5 @@ class _Heard:
             lacks=lacks,
             top=None if self.top is None else self.top.of_row(row),
             seconds=self.seconds,
-            weights_changed=lambda: weights_of(model.module) != model.weights,
+            weights_changed=weights_watch(model.module, model.weights),
         )

@@ -79,7 +79,8 @@ class Segmenter:
         self.name = naming(spec)
         self._model = PIECE_MODELS[self.kind](spec["model"])
         bare = spec | {"post_processor": None, "truncation": None, "padding": None}
-        self._theirs = _read(bare, tokenizer)
+        changed = tokenizer.truncation is not None or tokenizer.padding is not None
+        self._theirs = _read(bare, tokenizer) if changed else tokenizer  # reading a large vocabulary again takes long
         self._words = _read(bare | {"model": _SPELLER}, tokenizer)
         self._normalizer = _read(bare | {"model": _SPELLER, "pre_tokenizer": None}, tokenizer)
 
@@ -89,7 +90,7 @@ class Segmenter:
         normalized = tuple(part for part, _, added in _parts(self._normalizer, text) if not added)
         words = tuple(self._word(*part) for part in _parts(self._words, text))
         made = Segmentation(self.kind, text, normalized, words, self.name)
-        theirs = tuple(self._theirs.encode(text).tokens)
+        theirs = tuple(self._theirs.encode(text, add_special_tokens=False).tokens)
         if made.pieces != theirs:
             ours, said = (" ".join(map(self.name, pieces)) for pieces in (made.pieces, theirs))
             raise SegmentationDiffers(ours=ours, theirs=said)

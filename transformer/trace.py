@@ -5,18 +5,23 @@ form and the streams; attention maps, statistics, hidden values and what a part 
 and are computed when somebody looks, one head (or some rows) at a time.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from transformer.errors import BadTrace, NoSuchSite, WeightsChanged
+from transformer.errors import BadTrace, NoSuchSite, TraceError, WeightsChanged
 from transformer.maps import Attention
 from transformer.parts import Array, FeedForwardPart, NormPart, Part
 from transformer.structure import Structure
 from transformer.tokenizer import Encoding
+
+if TYPE_CHECKING:
+    from transformer.wrapped import LoadedModel
 
 AXES: dict[str, tuple[str, ...]] = {
     "q": ("head", "query", "d_head"),
@@ -50,6 +55,11 @@ AXES: dict[str, tuple[str, ...]] = {
     "vector": ("one", "d_model"),  # the summary of all positions, which a classifier's head is given
 }
 _OF_NORM = ("normalized", "mean", "std")
+NOT_SAVED = "lack.saved_without_weights"  # of what a run that was loaded without its model cannot compute
+
+
+class SavedWithoutWeights(TraceError):
+    """A site follows from the weights of a model that this run, which was loaded from a file, does not have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +178,24 @@ class Trace:
         key = len(self.encodings["encoder"].ids) if ".cross." in site else position
         return {"position": position, "query": position, "key": key}
 
+    # --- as a file ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: "str | os.PathLike[str] | IO[bytes]", *, weights: bool = False) -> None:
+        """One .npz file that NumPy opens too, see `trace_file.py`. Without `weights` it holds what was recorded; with
+        them also the model's parts, so that everything can be computed again without the model. Raises WeightsChanged
+        where the model was trained since."""
+        from transformer.trace_file import save
+
+        save(self, path, weights=weights)
+
+    @classmethod
+    def load(cls, path: "str | os.PathLike[str] | IO[bytes]", model: "LoadedModel | None" = None) -> "Trace":
+        """A run that was saved. `model`: whose weights compute what was not recorded, if the file has none of its own;
+        it must be the one that ran. Raises BadTraceFile, AnotherModel."""
+        from transformer.trace_file import load
+
+        return load(path, model)
+
     # --- what was said -----------------------------------------------------------------------------------------------
 
     def __getitem__(self, site: str) -> Array:
@@ -175,7 +203,7 @@ class Trace:
         if (resolved := self.resolve(site)) in self.arrays:
             return self.arrays[resolved]
         if site not in self.sites and self.resolve(site) not in self.sites:
-            raise NoSuchSite(site=site, sites=self._nearby(site))
+            raise self.missing(site)
         place, _, part = self.resolve(site).rpartition(".")
         if site.startswith("logits"):
             return self._top(site)
@@ -197,6 +225,12 @@ class Trace:
             seen.add(site)
             site = self.aliases[site]
         return site
+
+    def missing(self, site: str) -> TraceError:
+        """Why a site is not here: there is none, or it takes weights that were not saved."""
+        if NOT_SAVED in (self.lacks.get(site), self.lacks.get(self.resolve(site))):
+            return SavedWithoutWeights(site=site, model=self.model)
+        return NoSuchSite(site=site, sites=self._nearby(site))
 
     def _nearby(self, site: str) -> str:
         """The sites of the same place, or all places: what the caller probably meant."""
@@ -222,6 +256,10 @@ class Trace:
     def scores(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
         """q · k · scale, soft-capped where the model does so, before mask and bias: (query, key), or per head."""
         return self._per_head(site, head, lambda h: self._scores(site, h, rows))
+
+    def raw_scores(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
+        """q · k and nothing else: (query, key), or per head."""
+        return self._per_head(site, head, lambda h: self._raw_scores(site, h, rows))
 
     def masked(self, site: str, head: int | None = None, rows: slice = slice(None)) -> Array:
         """Scores with bias, and −∞ where looking is forbidden."""
@@ -252,6 +290,12 @@ class Trace:
         if site not in self.attention:
             raise NoSuchSite(site=site, sites=", ".join(self.attention))
         return self.attention[site]
+
+    def _raw_scores(self, site: str, head: int, rows: slice) -> Array:
+        if self._how(site).weights is not None:
+            raise NoSuchSite(site=f"{site}.scores", sites=self._nearby(f"{site}.scores"))
+        q, k = self.arrays[f"{site}.q"][head, rows], self.arrays[f"{site}.k"][self._how(site).kv_head(head)]
+        return np.asarray(q.astype(np.float64) @ k.astype(np.float64).T)
 
     def _scores(self, site: str, head: int, rows: slice) -> Array:
         how = self._how(site)

@@ -1,6 +1,6 @@
 """Unigram segmentation: of all ways to cut a word, the most probable one (Kudo 2018; the search is Viterbi 1967).
 
-    p(cut) = Π p(piece)        best(end) = max over pieces that end there:  best(start) + log p(piece)
+p(cut) = Π p(piece)        best(end) = max over pieces that end there:  best(start) + log p(piece)
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,11 +3,14 @@
 stt.htmlView = (element, trigger, props, watch) => {
   const host = element.querySelector(".stt-html");
   const NATIVE = "a[href],button,input,select,textarea,summary";
+  const INPUT = "input,select,textarea";
+  const QUIET = new Set(["tie", "shows", "finished"]); // they mark, and are nothing to pick
+  const isPickable = (node) => Object.keys(node.dataset || {}).some((name) => !QUIET.has(name)) && !node.matches(INPUT);
   const pickable = (node) => {
-    for (let at = node; at && at !== host; at = at.parentElement) if (Object.keys(at.dataset || {}).length) return at;
+    for (let at = node; at && at !== host; at = at.parentElement) if (isPickable(at)) return at;
     return null;
   };
-  const items = () => [...host.querySelectorAll("*")].filter((node) => Object.keys(node.dataset || {}).length);
+  const items = () => [...host.querySelectorAll("*")].filter(isPickable);
   const signature = (node) => JSON.stringify({ ...node.dataset });
   const send = stt.sender(trigger);
   let shown = null;
@@ -25,18 +28,31 @@ stt.htmlView = (element, trigger, props, watch) => {
       const at = marked.getBoundingClientRect(), frame = box.getBoundingClientRect();
       if (at.top < frame.top || at.bottom > frame.bottom) box.scrollTop += at.top - frame.top - frame.height / 2;
     }
+    const wide = marked && marked.closest(".stt-levels-box"); // and so does a table that is wider than the page
+    if (wide) {
+      const at = marked.getBoundingClientRect(), frame = wide.getBoundingClientRect();
+      const head = wide.querySelector("th").getBoundingClientRect().width, rtl = getComputedStyle(wide).direction === "rtl";
+      const [left, right] = rtl ? [frame.left, frame.right - head] : [frame.left + head, frame.right];
+      if (at.left < left || at.right > right) wide.scrollLeft += (at.left + at.right - left - right) / 2;
+    }
   }
   function show() {
     if (props.value === shown) return;
     const focused = host.contains(document.activeElement) ? pickable(document.activeElement) : null;
     const was = focused && signature(focused);
+    const held = host.contains(document.activeElement) && document.activeElement.matches(INPUT) ? document.activeElement.dataset.set : null;
+    const sideways = host.querySelector(".stt-levels-box")?.scrollLeft;
     host.innerHTML = shown = props.value || "";
+    if (sideways && host.querySelector(".stt-levels-box")) host.querySelector(".stt-levels-box").scrollLeft = sideways;
     prepare();
     if (was) items().find((node) => signature(node) === was)?.focus({ preventScroll: true });
+    if (held) host.querySelector(`[data-set="${held}"]`)?.focus({ preventScroll: true });
     host.dataset.n = 1 + (+host.dataset.n || 0);
     stt.answered();
   }
   async function act(item) {
+    if (item.dataset.ask !== undefined) { trigger("ask", { ...item.dataset }); return; }
+    if (item.dataset.play !== undefined) return;
     if (item.dataset.copy === undefined) { send({ ...item.dataset }); return; }
     const done = await stt.copy(item.dataset.copy);
     stt.say(done ? stt.words.copied : stt.words.copy_failed);
@@ -63,13 +79,22 @@ stt.htmlView = (element, trigger, props, watch) => {
     next.focus();
     return true;
   }
+  // A control reports itself: a slider while it is pulled, everything else when it is set.
+  function set(event) {
+    const { target } = event;
+    if (!target.matches("[data-set]") || (event.type === "input") !== (target.type === "range")) return;
+    const value = target.type === "checkbox" ? (target.checked ? "on" : "off") : target.value;
+    for (const output of host.querySelectorAll(`[data-shows="${target.dataset.set}"]`)) output.textContent = value;
+    send({ set: target.dataset.set, value });
+  }
+  for (const what of ["input", "change"]) host.addEventListener(what, set);
   host.addEventListener("click", (event) => {
     const item = pickable(event.target);
     if (item) act(item);
   });
   host.addEventListener("keydown", (event) => {
     const item = pickable(event.target);
-    if (!item || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input,select,textarea")) return;
+    if (!item || event.ctrlKey || event.metaKey || event.altKey || event.target.matches(INPUT)) return;
     const pressed = (event.key === "Enter" || event.key === " ") && !item.matches(NATIVE);
     if (pressed) act(item);
     if (pressed || walk(item, event.key)) event.preventDefault();

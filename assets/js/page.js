@@ -45,6 +45,18 @@ document.addEventListener("DOMContentLoaded", () => {
   new MutationObserver(stt.applyTheme).observe(document.body, { attributes: true, attributeFilter: ["class"] });
 });
 
+// ---- ?hide=examples,seal,norm: a teacher's link leaves out what would distract -----------------------------------
+// A name is that of a part or block of the page (its id), of a panel, or of one of these groups.
+const sttNamed = (name) => `#${name}, [data-part="${name}"], #${name}-seal, .stt-panel-tab[data-panel="${name}"]`;
+stt.groups = { controls: ["inputs", "examples", "panels"].map(sttNamed).join(", "), seal: ".stt-seal, #seal-all", save: ".stt-take", tables: ".stt-as-table", header: ".stt-header" };
+stt.hidden = (new URLSearchParams(location.search).get("hide") || "").split(",").filter((name) => /^[a-z][a-z0-9-]{0,39}$/.test(name)).slice(0, 40);
+if (stt.hidden.length) {
+  const which = stt.hidden.map((name) => (Object.hasOwn(stt.groups, name) ? stt.groups[name] : sttNamed(name)));
+  const style = document.createElement("style");
+  style.textContent = `:is(${which.join(", ")}) { display: none !important; }`;
+  document.head.append(style);
+}
+
 // ---- the library, once, after the first pictures stand -----------------------------------------------------------
 let library = null;
 stt.plotly = () => (library ||= new Promise((resolve, reject) => {
@@ -71,7 +83,7 @@ stt.sender = (trigger, settled = () => {}) => {
     if (timer) { next = event; return; }
     timer = setTimeout(done, 400); // an answer that changes no view
     sending.add(done);
-    trigger("pick", event);
+    trigger("pick", { have: stt.have?.(), ...event });
   };
   return send;
 };
@@ -94,6 +106,7 @@ stt.remember = (query) => {
   const theme = new URLSearchParams(location.search).get("__theme");
   const wanted = new URLSearchParams(query);
   if (theme) wanted.set("__theme", theme);
+  if (stt.hidden.length) wanted.set("hide", stt.hidden.join(","));
   const search = wanted.toString();
   history.replaceState(history.state, "", location.pathname + (search ? "?" + search : ""));
 };
@@ -109,6 +122,16 @@ stt.addressView = (element, trigger, props, watch) => {
   // The first value is what the address said already: nothing to write.
   last = props.value;
 };
+
+// A file that the server has ready: fetched once, under its own name.
+stt.downloadView = (element, trigger, props, watch) => watch("value", () => {
+  if (!props.value) return;
+  const { address, name } = JSON.parse(props.value);
+  const link = Object.assign(document.createElement("a"), { href: new URL(address, sttScript.src), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+});
 
 // ---- copying, also where the clipboard is refused (a page inside a frame) -----------------------------------------
 stt.copy = async (text) => {

@@ -84,7 +84,9 @@ stt.plotView = (element, trigger, props, watch) => {
     const across = event.clientX - edge.left - xaxis._offset, along = event.clientY - edge.top - yaxis._offset;
     if (dots()) { const dot = dotAt(event.clientX - edge.left, event.clientY - edge.top); if (dot) pick(dot); }
     if (!grid() || across < 0 || along < 0 || across > xaxis._length || along > yaxis._length) return;
-    pick({ x: xaxis.p2l(across), y: yaxis.p2l(along) });
+    const x = xaxis.p2l(across), y = yaxis.p2l(along), { origin, pitch, count } = grid();
+    if (count[1] > 1 && (y < origin[1] || y > origin[1] + pitch[1] * count[1])) return; // below the last row, as the bar of all others is
+    pick({ x, y });
   }
   function press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !fig) return;
@@ -187,4 +189,5 @@ stt.plotView = (element, trigger, props, watch) => {
   update();
   resizer.observe(host);
   stt.whenIdle(takeOver);
+  return leave;
 };

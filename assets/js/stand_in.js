@@ -13,6 +13,7 @@ stt.standIn = () => {
     if (props.scale !== undefined && props.scale !== null) node.style.flexGrow = props.scale;
     if (props.min_width) node.style.minWidth = `min(${props.min_width}px, 100%)`;
     node.classList.add(...[props.elem_classes || []].flat());
+    if (props.elem_id) node.dataset.part = props.elem_id;
     return node;
   }
   function view(props) {
@@ -20,8 +21,19 @@ stt.standIn = () => {
     if (!props.html_template?.includes("${value}")) node.innerHTML = props.html_template || "";
     else if (typeof props.value === "string") node.innerHTML = props.value;
     if (script.startsWith("stt.plotView") && props.value) { views += 1; figures.push([node.querySelector(".stt-plot"), props.value]); }
+    if (script.startsWith("stt.stageView") && props.value) stage(node.querySelector(".stt-stage"), JSON.parse(props.value));
     if (script.startsWith("stt.htmlView") && props.value) { views += 1; node.querySelector(".stt-html").innerHTML = props.value; }
     return node;
+  }
+  function stage(root, told) {
+    stt.stageColumns(root, told.columns.length).forEach((column, number) => column.append(...told.columns[number].map((block) => {
+      const part = stt.stageNode(block);
+      views += 1;
+      if (block.kind === "plot") figures.push([part.querySelector(".stt-plot"), block.value]);
+      else part.querySelector(".stt-html").innerHTML = block.value;
+      return part;
+    })));
+    stt.showSettings(root, told.set);
   }
   function field(props) {
     const node = make("div", "block padded"), shown = [props.value ?? ""].flat().join(", ");
@@ -62,7 +74,7 @@ stt.standIn = () => {
   try {
     root.append(...(config.layout.children || []).map(node).filter(Boolean));
     root.querySelectorAll("[tabindex],a,button").forEach((item) => { item.tabIndex = -1; });
-    root.querySelectorAll("[id]").forEach((item) => item.removeAttribute("id"));
+    root.querySelectorAll("[id]").forEach((item) => { item.dataset.part = item.id; item.removeAttribute("id"); });
     repaint();
   } catch (error) { console.error(error); leave(); return; }
   if (!views) { leave(); return; }

@@ -1,6 +1,5 @@
 """The Explore page as a visitor has it: how it is clicked, and what it shows, as numbers and words."""
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -12,10 +11,16 @@ from tests.browser.conftest import WAIT_MS, Site, Visitor
 from transformer.messages import message
 from transformer.trace import Trace
 from viz.pages.links import View, from_query
+from viz.pages.options import read_all
+from viz.pages.panels.registry import OPTIONS
+from viz.pages.scene import Scene
 from viz.pages.selection import Selection, first_look, site_of
 
 FIGURES = ("mosaic", "head-map", "head-lines", "next-tokens")
-LIVE = f"{json.dumps(FIGURES)}.every(name => document.querySelector('#' + name + ' .stt-plot')?.dataset.n)"
+# All figures of the stage are drawn, by plotly.js, and its HTML stands.
+DRAWN = """() => { const parts = [...document.querySelectorAll('#stage .stt-part')];
+   const stands = (part) => ['plot', 'html'].some(kind => part.querySelector(`:scope > .stt-${kind}`)?.dataset.n);
+   return parts.length && parts.every(stands); }"""
 _NUMBERS = """(name) => { const z = document.querySelector('#' + name + ' .stt-plot-live')._fullData[0].z;
    return z.map(row => [...row].map(value => Number.isFinite(value) ? value : null)); }"""
 _PIXEL = """async ([name, x, y]) => {
@@ -31,14 +36,21 @@ _PIXEL = """async ([name, x, y]) => {
      await rest();
    }
    return pixel(); }"""
+_TRACE = """([name, number]) => JSON.parse(JSON.stringify(
+   document.querySelector('#' + name + ' .stt-plot-live')._fullData[number],
+   (key, value) => key.startsWith('_') ? undefined : ArrayBuffer.isView(value) ? [...value] : value))"""
+
+
+def _opened(panel: str) -> str:
+    return f"document.documentElement.dataset.panel === '{panel}' && ({DRAWN})()"
 
 
 class ExplorePage:
     """One visitor on the page of `site`; all waits are bounded."""
 
-    def __init__(self, visitor: Visitor, site: Site) -> None:
+    def __init__(self, visitor: Visitor, site: Site, panel: str = "attention") -> None:
         self.visitor, self.page, self.engine = visitor, visitor.page, site.engine
-        visitor.wait(f"{LIVE} && !document.querySelector('#stt-stand-in')")
+        visitor.wait(f"!document.querySelector('#stt-stand-in') && {_opened(panel)}")
 
     # --- what it shows -----------------------------------------------------------------------------------------------
 
@@ -58,6 +70,31 @@ class ExplorePage:
     def numbers(self, name: str = "head-map") -> np.ndarray:
         """The numbers of the first trace that plotly.js has drawn, NaN where there is none."""
         return np.array(self.page.evaluate(_NUMBERS, name), np.float64)
+
+    def seals(self) -> str:
+        """ "✓✓": the signs of all seals of the panel."""
+        told = self.page.locator("#stage .stt-seal").all_inner_texts()
+        return "".join(sign for one in told for sign in one if sign in "✓✗")
+
+    def trace_of(self, name: str, number: int = 0) -> dict[str, Any]:
+        """One trace of a figure as plotly.js has it: what is not a number or text is left out."""
+        return self.page.evaluate(_TRACE, [name, number])
+
+    def figures(self) -> list[str]:
+        """The names of the figures on the stage, each drawn."""
+        self.visitor.wait(f"({DRAWN})()")
+        return self.page.locator("#stage .stt-part-plot").evaluate_all("nodes => nodes.map(node => node.id)")
+
+    def spoken(self) -> str:
+        """What a screen reader was told last."""
+        return self.page.text_content("#stage .stt-unseen") or ""
+
+    def scene(self, language: str = "en") -> Scene:
+        """What the address restores, made here."""
+        view = self.link()
+        trace = self.engine.trace(view.model, view.text, view.target)
+        begun = Selection(view.model, view.text, view.target, options=read_all(dict(view.options), OPTIONS))
+        return Scene(self.engine, trace, first_look(trace, begun, view), language)
 
     def link(self) -> View:
         """What the address bar would restore."""
@@ -88,9 +125,9 @@ class ExplorePage:
         self.until(lambda: abs(self.result() - weights[cell]) <= 6e-4, f"the weight of {cell}")
         self.until(lambda: self.link().cell == cell, f"cell {cell} in the address")
         assert (self.link().site, self.link().head) == (site, head)
-        assert self.page.input_value("#layer input") == str(layer)
-        assert self.page.input_value("#head input") == str(head)
-        assert self.words("seal").count("✓") == 2 and "✗" not in self.words("seal")
+        chosen = [self.page.input_value(f"#chooser [data-set={name}]") for name in ("attention", "head")]
+        assert chosen == [str(layer), str(head)]
+        assert self.seals() == "✓✓"
         pressed = self.page.get_attribute("#token-strip [aria-pressed=true]", "data-token")
         assert int(pressed) == cell[0]
 
@@ -120,6 +157,24 @@ class ExplorePage:
         """An entry of a drop-down list, found by typing."""
         self.page.fill(f"#{name} input", words)
         self.page.press(f"#{name} input", "Enter")
+
+    def set(self, name: str, value: str) -> None:
+        """A list of the panel, set to one of its values."""
+        self.page.select_option(f"#stage select[data-set={name}]", value)
+
+    def open_panel(self, name: str) -> None:
+        self.page.click(f"#panels [data-panel={name}]")
+        self.visitor.wait(_opened(name))
+
+    def press_tab(self, name: str, value: str) -> None:
+        """One of a row of buttons that stand for the values of an option."""
+        self.page.click(f"#stage button[data-set={name}][data-value={value}]")
+        chosen = f"#stage button[data-set={name}][data-value={value}][aria-pressed=true]"
+        self.visitor.wait(f"document.querySelector('{chosen}') && ({DRAWN})()")
+
+    def option(self, name: str) -> str | None:
+        """A setting as the address has it."""
+        return dict(self.link().options).get(name)
 
     def click(self, name: str, x: float, y: float) -> None:
         """A click at (x, y), in the numbers of the figure's axes."""

@@ -13,7 +13,8 @@ from transformer.strokes import RULE, picture_of, ready_digits, rule_and_digits
 from viz.figures import theme
 from viz.figures.image import image_patches
 from viz.pages.draw_pad import BLANK, draw_pad, drawn_image, ready_texts
-from viz.pages.plot_view import html_view, whole_of
+from viz.pages.pick import whole_of
+from viz.pages.plot_view import html_view
 
 pytestmark = pytest.mark.browser
 

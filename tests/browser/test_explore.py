@@ -139,9 +139,9 @@ def test_tokens_are_walked_by_keys_too(ran: tuple[ExplorePage, Trace]) -> None:
 def test_layer_and_head_can_be_chosen_from_lists(ran: tuple[ExplorePage, Trace]) -> None:
     page, trace = ran
     cell = page.link().cell
-    page.choose("layer", "1")
+    page.set("attention", "1")
     page.shows(trace, "decoder.1.self", 0, cell)
-    page.choose("head", "3")
+    page.set("head", "3")
     page.shows(trace, "decoder.1.self", 3, cell)
     select = "document.querySelector('#mosaic .stt-plot-live')._fullLayout.meta.select.at"
     page.until(lambda: page.page.evaluate(select) == [3, 1], "the mosaic marks the chosen head")
@@ -157,9 +157,9 @@ def test_every_example_runs(ran: tuple[ExplorePage, Trace]) -> None:
 
 def test_the_table_tells_the_same_weights(ran: tuple[ExplorePage, Trace]) -> None:
     page, trace = ran
-    page.page.click("#head-table-box button")
-    page.says("head-table", "<bos>")
-    rows = page.page.locator("#head-table tbody tr")
+    page.page.click("#head-map .stt-as-table")
+    page.says("head-map-table", "<bos>")
+    rows = page.page.locator("#head-map-table tbody tr")
     assert rows.count() == 12
     numbers = [float(cell) for cell in rows.nth(7).locator("td").all_inner_texts()[:8]]
     assert numbers == pytest.approx(trace.weights("decoder.2.self", 0)[7, :8].tolist(), abs=6e-4)
@@ -172,7 +172,8 @@ def test_the_table_tells_the_same_weights(ran: tuple[ExplorePage, Trace]) -> Non
         ),
         "the table follows another head",
     )
-    page.page.click("#head-table-box button")
+    page.page.click("#head-map .stt-as-table")
+    page.visitor.wait("!document.querySelector('#head-map-table')")
 
 
 def test_another_sentence_is_seen_by_the_chosen_head(ran: tuple[ExplorePage, Trace]) -> None:

@@ -41,7 +41,7 @@ def test_a_head_of_270_and_a_cell(paris: ExplorePage) -> None:
     paris.shows(trace, "decoder.29.self", 8, cell)
     paris.click_cell(3, 2)
     paris.shows(trace, "decoder.29.self", 8, (3, 2))
-    paris.choose("layer", "7")
+    paris.set("attention", "7")
     paris.shows(trace, "decoder.7.self", 8, (3, 2))
 
 
@@ -66,7 +66,7 @@ def test_a_model_from_the_list_runs_the_text(paris: ExplorePage, minilm_folder: 
     assert "144" not in paris.words("mosaic-title") and "72" in paris.words("mosaic-title")
     paris.until(lambda: paris.numbers().shape == (7, 7), "a map of [CLS] to [SEP]")
     assert paris.numbers().sum(1) == pytest.approx([1.0] * 7, abs=1e-5)
-    assert paris.words("seal").count("✓") == 1
+    assert paris.seals() == "✓"
     paris.choose("model", message("model.untrained"))
     paris.until(lambda: paris.link().model == "untrained", "and back")
-    assert paris.words("seal").count("✓") == 2
+    paris.until(lambda: paris.seals() == "✓✓", "both seals")

@@ -134,15 +134,17 @@ def test_what_lies_outside_its_training_is_said(open_on: Callable[..., ExplorePa
 
 def test_a_text_grows_and_is_opened(open_on: Callable[..., ExplorePage]) -> None:
     page = open_on("mini-gpt", text="The keys to the cabinet")
-    page.page.click("#generate > button")
-    page.page.click("#generate-play")
+    page.open_panel("generate")
+    page.page.click("#generate-actions [data-play]")
     page.until(lambda: page.page.locator("#generate-strip [data-step]").count() >= 2, "two new tokens")
     page.until(lambda: "·are" in page.words("generate-strip"), "the verb that fits")
+    page.page.click("#generate-actions [data-play]")
     page.page.click("#generate-strip [data-step='0']")
     page.until(lambda: page.page.get_attribute("#generate-strip [data-step='0']", "aria-pressed") == "true", "step 0")
+    page.until(lambda: page.option("gen-step") == "0", "step 0 in the address")
     sizes = "document.querySelector('#generate-cache .stt-plot-live')._fullData.map(t => [t.z.length, t.z[0].length])"
     page.until(lambda: [4, 6] in page.page.evaluate(sizes), "4 layers, <bos> and 5 words")
-    page.page.click("#generate-open")
+    page.page.click("#stage [data-ask=open]")
     page.until(lambda: page.link().text == "The keys to the cabinet are", "the longer text in all panels")
 
 

@@ -112,7 +112,7 @@ def test_a_long_text_is_pooled_and_exact_in_its_window(page: ExplorePage) -> Non
     page.click_cell(201, 101)
     page.until(lambda: page.link().cell is not None and page.link().cell[0] in range(200, 204), "a block was chosen")
     query, key = page.link().cell
-    page.page.click("#exact")
+    page.page.click("[data-exact]")
     page.until(lambda: page.numbers().shape == (64, 64), "the exact window")
     rows, columns = slice(query - 32, query + 32), slice(key - 32, key + 32)
     expected = np.where(trace.allowed(site, 0), weights, np.nan)[rows, columns]
@@ -120,8 +120,8 @@ def test_a_long_text_is_pooled_and_exact_in_its_window(page: ExplorePage) -> Non
     page.click_cell(query + 5, key - 7)
     page.until(lambda: page.link().cell == (query + 5, key - 7), "an exact cell")
     page.until(lambda: abs(page.result() - weights[query + 5, key - 7]) <= 1e-5, "its weight")
-    page.page.click("#exact")
+    page.page.click("[data-exact]")
     page.until(lambda: page.numbers().shape == (100, 100), "the whole text again")
     page.type("short")
     page.shows_run(page.trace("short"))
-    assert not page.page.is_visible("#exact") and page.problems() == []
+    assert page.page.locator("[data-exact]").count() == 0 and page.problems() == []

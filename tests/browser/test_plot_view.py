@@ -12,7 +12,8 @@ from tests.browser.conftest import Visitor, running
 from viz.figures import theme
 from viz.figures.axes import frame, selectable
 from viz.pages.links import from_query
-from viz.pages.plot_view import address_view, data_of, figure_json, html_view, move_selection, picked, plot_view
+from viz.pages.pick import data_of, picked
+from viz.pages.plot_view import address_view, figure_json, html_view, move_selection, plot_view
 
 pytestmark = pytest.mark.browser
 

@@ -2,11 +2,22 @@
 
 from itertools import pairwise, product
 
+import numpy as np
 import pytest
 import torch
 
 from tests.transformer.families import family
-from transformer.beam import Beam, BeamSettings, BeamStep, Candidate, beam_search, tree
+from transformer.beam import (
+    Beam,
+    BeamSettings,
+    BeamStep,
+    Candidate,
+    beam_search,
+    node_of,
+    path_to,
+    rescored,
+    tree,
+)
 from transformer.decoder_lm import DecoderLM
 from transformer.encoder_decoder import EncoderDecoder
 from transformer.errors import ShapesDoNotFit
@@ -140,3 +151,19 @@ def test_settings_out_of_range_are_refused_by_name(values) -> None:
 def test_what_does_not_write_is_refused_at_once() -> None:
     with pytest.raises(NotAGenerator):
         beam_search(family("bert").model, ids=IDS)
+
+
+def test_ways_through_a_tree(ours) -> None:
+    steps = search(ours["DecoderLM"], beams=3, stop_ids=(40, 8))
+    nodes, given = tree(steps), len(IDS)
+    np.testing.assert_allclose(rescored(nodes), [node.score for node in nodes], atol=1e-9)
+    for beam in (*steps[-1].beams, *steps[-1].finished):
+        at = node_of(nodes, beam.ids[given:])
+        assert at is not None and nodes[at].score == pytest.approx(beam.score)
+        assert tuple(nodes[one].token for one in path_to(nodes, at)[1:]) == beam.ids[given:]
+    assert node_of(nodes, ()) == 0 and path_to(nodes, 0) == (0,) and node_of(nodes, (52, 52, 52)) is None
+
+
+def test_each_beam_keeps_keys_and_values_of_its_own(ours) -> None:
+    for step in search(ours["DecoderLM"], beams=3):
+        assert step.cache.formula.nbytes * len(step.parents) == step.cache.nbytes > 0

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.transformer.families import build, family
-from transformer.cache_state import CacheFormula, CacheState, Cell, HeadSizes, nbytes
+from transformer.cache_state import CacheFormula, CacheState, Cell, HeadSizes, Work, nbytes
 from transformer.decoder_lm import DecoderLM
 from transformer.encoder_decoder import EncoderDecoder
 from transformer.next_pass import Reader, reader_of
@@ -44,6 +44,16 @@ def test_formula_by_hand() -> None:
     assert CacheFormula(layers=30, kv_heads=3, d_head=64, tokens=34).nbytes == 1_566_720  # SmolLM2-135M
     kept = [(torch.zeros(1, 2, 5, 4), torch.zeros(1, 2, 5, 4))] * 3
     assert nbytes(kept) == CacheFormula(3, 2, 4, 5).nbytes == 960
+
+
+def test_work_with_and_without_a_cache_by_hand() -> None:
+    """Three passes of 4, 5 and 6 tokens through 3 layers."""
+    kept = [CacheState(4 + n, (0, 4, 5)[n], "", (4 + n,) * 3, 0, None) for n in range(3)]
+    assert Work.of(kept) == Work(3, 3, 18, 18, 18, 45)
+    again = [CacheState(4 + n, (0, 4, 5)[n], "asked", (0,) * 3, 0, None) for n in range(3)]
+    assert Work.of(again) == Work(18, 3, 18, 45, 18, 45)
+    assert not kept[0].windowed and kept[0].layers == 3
+    assert CacheState(4, 0, "", (4, 3), 0, None).windowed and not again[0].windowed
 
 
 @pytest.mark.parametrize("shape", [{}, {"n_kv_heads": 1}, {"d_head": 6, "positions": "rotary"}], ids=str)

@@ -59,3 +59,35 @@ def test_nobody_may_write_to_it() -> None:
     found: Distribution = choose(LOGITS, GREEDY)
     with pytest.raises(ValueError, match="read-only"):
         found.p[0] = 1
+
+
+def test_a_forced_token_that_was_cut_by_hand() -> None:
+    found = choose(LOGITS, Dials(temperature=0.5, top_k=3, top_p=0.9), point=0.1, shown=2, forced=4)
+    assert found.ids.tolist() == [1, 2, 4] and (found.token, found.place) == (4, 2)
+    np.testing.assert_allclose(found.p, [0.5, 0.25, 0.0625], atol=1e-12)
+    assert found.final[2] == 0 and found.cut_by == ("", "", "top_k") and found.kept_ids.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("point", "token", "before"), [(0.0, 1, 0.0), (0.79, 1, 0.0), (0.81, 2, 0.8)])
+def test_a_draw_falls_into_the_stretch_of_its_token(point: float, token: int, before: float) -> None:
+    found = choose(LOGITS, Dials(temperature=0.5, top_k=3, top_p=0.9), point=point)
+    assert found.token == token and found.before == pytest.approx(before, abs=1e-12)
+    assert found.before <= point < found.before + found.final[found.place]
+
+
+@given(
+    st.lists(st.floats(-9, 9, width=32), min_size=1, max_size=29).map(np.array),
+    st.builds(Dials, st.floats(0.1, 5), st.none() | st.integers(1, 31), st.none() | st.floats(0.05, 1)),
+    st.integers(1, 7),
+)
+def test_two_roads_lead_to_the_three_probabilities(logits: np.ndarray, dials: Dials, shown: int) -> None:
+    found = choose(logits, dials, 0.5, shown)
+    np.testing.assert_allclose(found.recomputed(dials.temperature), found.shares, rtol=1e-9, atol=1e-300)
+    np.testing.assert_array_equal(found.logits, logits[found.ids])
+    free = found.uncut
+    np.testing.assert_allclose(free.recomputed(dials.temperature), free.shares, rtol=1e-9, atol=1e-300)
+
+
+def test_another_temperature_is_another_road() -> None:
+    found = choose(LOGITS, Dials(temperature=0.5))
+    assert np.allclose(found.recomputed(0.5), found.shares) and not np.allclose(found.recomputed(1.0), found.shares)

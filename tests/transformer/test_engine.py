@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 from tests.transformer.families import family
-from transformer import catalog, run
+from transformer import catalog, packs, run
+from transformer.beam import BeamSettings, beam_search
 from transformer.decoder_lm import DecoderLM
+from transformer.encoder_decoder import EncoderDecoder
 from transformer.engine import LONGEST_TEXT, Engine
-from transformer.errors import BrokenText, EmptyText, NoTokenizer, TextTooLong, TooManyTokens
+from transformer.errors import BrokenText, EmptyText, NoTokenizer, TextTooLong, TooManyTokens, UnknownModel
+from transformer.generate import GenerationSettings
+from transformer.prompt import NoRoomToWrite
 from transformer.tokenizer import ByteTokenizer
 from transformer.wrapped import wrap
 
@@ -37,6 +41,15 @@ def test_the_same_text_twice_costs_one_pass(engine):
     assert engine.trace("one", TEXT) is first and engine.store.passes == 1
     assert engine.trace("one", TEXT + ".") is not first and engine.store.passes == 2
     assert np.array_equal(first["logits"], run(engine.load("one"), TEXT)["logits"])
+
+
+def test_who_asks_again_does_not_have_the_text_cut_again(engine, monkeypatch):
+    """Every click asks for its run."""
+    trace = engine.trace("one", TEXT)
+    monkeypatch.setattr("transformer.engine.encode", None)
+    assert engine.trace("one", TEXT) is trace
+    with pytest.raises(TypeError):
+        engine.trace("two", TEXT)
 
 
 def test_two_models_never_share_a_trace(engine):
@@ -90,8 +103,8 @@ def test_an_error_in_a_pass_leaves_nothing_locked(engine):
 
 
 def test_an_evicted_run_is_made_again_with_the_same_numbers(engine):
-    engine.store.budget = 1
     first = engine.trace("one", TEXT)
+    engine.store.budget = first.nbytes  # no room for two; a smaller one from the start would refuse the text
     engine.trace("one", "another")
     again = engine.trace("one", TEXT)
     assert again is not first and again.key == first.key and engine.store.passes == 3
@@ -116,3 +129,56 @@ def test_names_of_tokens_and_choices(engine):
     assert everything == [*catalog.SHIPPED, *packs, "untrained"]
     here = [choice.name for choice in Engine("one", packs=False).choices()]
     assert here == [choice.name for choice in catalog.choices() if choice.ready]
+
+
+def test_a_server_without_packs_fetches_none(engine, monkeypatch):
+    monkeypatch.setattr(packs, "installed", lambda name: False)
+    for name in ("smollm2", "minilm-ours"):
+        for ask in (Engine("one", packs=False).load, Engine("one", packs=False).bring):
+            with pytest.raises(UnknownModel, match=rf"{name}.*copycat, untrained\."):
+                ask(name)
+
+
+def test_where_a_generation_begins_costs_no_pass(engine):
+    calls = []
+    hook = engine.load("one").module.register_forward_hook(lambda *_: calls.append(1))
+    assert engine.prompt("one", "ab").ids == (1, 100, 101) and not calls
+    with pytest.raises(NoRoomToWrite):
+        engine.prompt("one", "a" * 99)
+    growing = engine.growing("one", "ab", GenerationSettings(stop_ids=()))
+    assert growing.step(1) is not None and len(calls) == 2
+    assert engine.growing("one", "ab", GenerationSettings(stop_ids=())) is growing
+    hook.remove()
+
+
+def test_a_search_is_shared_like_a_generation(engine):
+    settings = BeamSettings(beams=2, max_new_tokens=3, stop_ids=())
+    search = engine.beams("one", "ab", settings)
+    assert engine.beams("one", "ab", BeamSettings(2, max_new_tokens=3, stop_ids=())) is search
+    expected = list(beam_search(engine.load("one"), "ab", settings=settings))
+    assert [step.beams for step in search.steps(9)] == [step.beams for step in expected] and search.step(3) is None
+    assert engine.beams("two", "ab", settings) is not search
+
+
+def test_a_step_once_more_without_a_cache(engine):
+    settings = GenerationSettings(mode="sample", seed=3, stop_ids=(), max_new_tokens=3)
+    last = engine.growing("one", "ab", settings).step(2)
+    again = engine.without_cache("one", "ab", last)
+    assert (
+        again.ids == last.ids and not again.cache.cached and set(last.distribution.ids) <= set(again.distribution.ids)
+    )
+    assert again.distribution.p[again.distribution.place] == pytest.approx(last.distribution.p[last.distribution.place])
+
+
+def test_whether_a_text_is_read_as_it_was_written(engine):
+    assert engine.reads_as("one", "ab", None, (1, 100, 101)) and engine.reads_as("one", "ab", None, (1, 100, 101, 2))
+    assert not engine.reads_as("one", "ab", None, (100, 101)) and not engine.reads_as("one", "b", None, (1, 100))
+
+
+def test_a_second_text_is_traced_behind_its_start_token(engine, tiny, scramble, monkeypatch):
+    config = tiny(vocab_size=ByteTokenizer.vocab_size)
+    model = wrap(scramble(EncoderDecoder(config)), ByteTokenizer(), "pair")
+    monkeypatch.setattr(catalog, "_MADE_HERE", {**catalog._MADE_HERE, "pair": lambda: model})
+    trace = engine.trace("pair", "ab", "ba")
+    assert trace.encodings["decoder"].ids == (1, 101, 100) and engine.reads_as("pair", "ab", "ba", (1, 101, 100, 2))
+    assert engine.trace("pair", "ab", "ba") is trace and engine.prompt("pair", "ab").ids == (1,)

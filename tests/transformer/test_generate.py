@@ -9,7 +9,7 @@ import torch
 from tests.transformer.families import family
 from transformer.decoder_lm import DecoderLM
 from transformer.encoder_decoder import EncoderDecoder
-from transformer.errors import ShapesDoNotFit
+from transformer.errors import ShapesDoNotFit, UnknownToken
 from transformer.generate import GenerationSettings, Step, generate
 from transformer.sampling import GREEDY, Dials
 from transformer.tokenizer import ByteTokenizer
@@ -185,3 +185,64 @@ def test_settings_out_of_range_are_refused_by_name(values) -> None:
     with pytest.raises(ShapesDoNotFit) as caught:
         GenerationSettings(**values)
     assert caught.value.values["what"] == next(iter(values))
+
+
+@pytest.mark.parametrize("name", ["DecoderLM", "EncoderDecoder", "gpt2", "t5"])
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_a_forced_token_is_taken_and_all_that_follows_goes_on_from_it(ours, name, use_cache) -> None:
+    model = ours[name] if name in ours else family(name).model
+    free = steps_of(model, use_cache=use_cache)
+    other = int(free[2].distribution.ids[3])
+    forced = steps_of(model, use_cache=use_cache, forced=((2, other),))
+    assert [step.mode for step in forced] == ["greedy", "greedy", "forced", "greedy", "greedy", "greedy"]
+    assert [step.token for step in forced[:2]] == [step.token for step in free[:2]] and forced[2].token == other
+    told = GenerationSettings(max_new_tokens=3, stop_ids=(), use_cache=use_cache)
+    given = {"source_ids": SOURCE} if model.encoder_decoder else {}
+    anew = list(generate(model, ids=forced[2].ids, settings=told, **given))
+    assert forced[-1].ids == anew[-1].ids, "the rest is what the model writes behind these ids"
+    for one, two in zip(forced[3:], anew, strict=True):
+        np.testing.assert_allclose(one.distribution.p, two.distribution.p, atol=1e-5)
+
+
+def test_the_probability_of_a_forced_token_is_the_models_even_where_the_dials_cut_it(ours) -> None:
+    model = ours["DecoderLM"]
+    told = {"mode": "sample", "temperature": 0.5, "top_k": 2, "seed": 3}
+    with torch.no_grad():
+        logits = model.module(torch.tensor([IDS])).logits[0, -1].double()
+    rare = int(logits.argsort()[5])
+    step = steps_of(model, count=1, forced=((0, rare),), **told)[0]
+    found = step.distribution
+    assert (step.token, step.mode, step.draw) == (rare, "forced", None)
+    assert found.ids[-1] == rare and found.ranks[-1] == 47 and found.place == 10 and found.cut_by[-1] == "top_k"
+    assert found.p[-1] == pytest.approx(logits.softmax(-1)[rare].item(), rel=1e-5)
+    assert found.scaled[-1] == pytest.approx((logits / 0.5).softmax(-1)[rare].item(), rel=1e-5) and found.final[-1] == 0
+
+
+def test_to_force_what_would_be_drawn_changes_nothing(ours) -> None:
+    """The draws of a seed belong to their steps, whether they are used or not."""
+    told = {"mode": "sample", "temperature": 1.7, "seed": 5}
+    free = steps_of(ours["DecoderLM"], **told)
+    forced = steps_of(ours["DecoderLM"], forced=((1, free[1].token), (3, free[3].token)), **told)
+    assert [step.token for step in forced] == [step.token for step in free]
+    assert [step.draw for step in forced] == [step.draw if step.number in (0, 2, 4, 5) else None for step in free]
+
+
+def test_a_forced_end_token_ends_the_text_and_a_late_one_is_never_reached(ours) -> None:
+    stopped = steps_of(ours["DecoderLM"], stop_ids=(9,), forced=((1, 9),))
+    assert stopped[1].stop == "end" and len(stopped) == 2
+    free, late = steps_of(ours["DecoderLM"], count=3), steps_of(ours["DecoderLM"], count=3, forced=((7, 9),))
+    assert [step.token for step in late] == [step.token for step in free]
+
+
+@pytest.mark.parametrize(
+    "forced", [((0,),), ((0, -1),), ((-1, 5),), ((0, 5), (0, 7)), [(0, 5)], ((0, 5.0),), ((True, 5),), (5, 7), "05"],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_list_of_forced_tokens_is_refused_by_name(forced) -> None:
+    with pytest.raises(ShapesDoNotFit, match="forced"):
+        GenerationSettings(forced=forced)
+
+
+def test_a_forced_token_beyond_the_vocabulary_is_refused_at_once(ours) -> None:
+    with pytest.raises(UnknownToken, match=r"53.*52"):
+        generate(ours["DecoderLM"], ids=IDS, settings=GenerationSettings(forced=((4, 53),)))

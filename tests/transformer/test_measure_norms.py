@@ -46,8 +46,8 @@ def test_by_hand():
     x = torch.tensor([[[1.0, 4.0], [3.0, 0.0]], [[5.0, 2.0], [0.0, 0.0]]])  # the last token is padding
     found = norm_statistics(x, torch.tensor([[1, 1], [1, 0]]))
     assert found.batch_real.mean.tolist() == [3, 2] and found.batch_padded.mean.tolist() == [9 / 4, 6 / 4]
-    np.testing.assert_allclose(found.batch_real.std ** 2, [8 / 3, 8 / 3])
-    np.testing.assert_allclose(found.batch_padded.std ** 2, [35 / 4 - 81 / 16, 5 - 9 / 4])
+    np.testing.assert_allclose(found.batch_real.std**2, [8 / 3, 8 / 3])
+    np.testing.assert_allclose(found.batch_padded.std**2, [35 / 4 - 81 / 16, 5 - 9 / 4])
     assert found.layer_real.mean.tolist() == [2.5, 1.5, 3.5] and found.layer_real.std.tolist() == [1.5, 1.5, 1.5]
     assert found.texts.tolist() == [0, 0, 1] and found.padding == 0.25
 

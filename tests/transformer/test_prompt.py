@@ -7,7 +7,8 @@ from transformer.decoder_lm import DecoderLM
 from transformer.encoder_decoder import EncoderDecoder
 from transformer.errors import EmptyText, NoTokenizer, ShapesDoNotFit, UnknownToken
 from transformer.next_pass import NotAGenerator
-from transformer.prompt import MissingSource, NoRoomToWrite, NoStartToken, Prompt, end_ids, prompt_of, start_id
+from transformer.prompt import MissingSource, NoRoomToWrite, Prompt, end_ids, prompt_of
+from transformer.second_text import NoStartToken, start_id
 from transformer.tokenizer import ByteTokenizer
 from transformer.wrapped import wrap
 

@@ -125,6 +125,21 @@ def test_a_changed_cell_breaks_the_seal_of_its_own_head_only(part):
     assert [head for head in range(7) if not seal(changed, "decoder.1.self", head).holds] == [4]
 
 
+def test_some_rows_can_be_sealed_alone():
+    """Of a long text only what is shown: a changed query is found by the seal of its own rows, a changed key by all."""
+    changed = corrupted(trace_of("llama"), "decoder.1.self.check", (4, 2))
+    for rows, holds in ((slice(2, 3), False), (slice(0, 2), True), (slice(3, 7), True), (slice(None), False)):
+        found = seal_attention(changed, "decoder.1.self", 4, rows)
+        assert (found.holds, found.compared) == (holds, len(range(7)[rows]))
+    changed = corrupted(trace_of("llama"), "decoder.1.self.k", (0, 6, 1))
+    assert not seal_attention(changed, "decoder.1.self", 0, slice(0, 2)).holds
+    weights = trace_of("bloom").attention["decoder.1.self"].weights.copy()
+    weights[2, 5] *= 0.9
+    changed = replace(trace_of("bloom"), attention={"decoder.1.self": Attention(1.0, 6, 6, weights=weights)})
+    found = [seal_attention(changed, "decoder.1.self", 2, rows).holds for rows in (slice(5), slice(5, 6), slice(6, 7))]
+    assert found == [True, False, True]
+
+
 @pytest.mark.parametrize("name", ["gpt2", "bert"])
 def test_a_changed_mask_breaks_the_seal(name):
     trace = trace_of(name)
@@ -195,7 +210,9 @@ def test_a_changed_weight_of_the_model_breaks_the_seal():
     trace = trace_of("gpt2")
     norm = trace.parts["decoder.1.norm1"]
     changed = replace(norm, weight=norm.weight + 0.01)
-    assert broken(replace(trace, parts={**trace.parts, "decoder.1.norm1": changed})) == ["decoder.1.norm1.output"]
+    fed = [f"decoder.1.self.{name}" for name in "qkv"]  # what it gives enters these
+    found = broken(replace(trace, parts={**trace.parts, "decoder.1.norm1": changed}))
+    assert sorted(found) == sorted(["decoder.1.norm1.output", *fed])
 
 
 def test_even_weights_of_a_row_that_sees_nothing_are_sealed():

@@ -20,7 +20,7 @@ def model(**changes: object) -> SimpleNamespace:
     tokenizer = ByteTokenizer()
     given = {
         "tokenizer": tokenizer, "name": "m", "vocab_size": tokenizer.vocab_size, "max_tokens": 11, "is_causal": True,
-        "encoder_decoder": False, "weights_only": False, "image": None,
+        "encoder_decoder": False, "weights_only": False, "image": None, "module": None,
         "accepts": {"input_ids", "attention_mask", "position_ids", "use_cache"},
     }  # fmt: skip
     return SimpleNamespace(**(given | changes))

@@ -43,6 +43,7 @@ def hand_made(**fields: object) -> Trace:
 def test_maps_by_hand():
     trace, e = hand_made(), np.e
     np.testing.assert_allclose(trace["encoder.0.self.scores"], [[[0, 1], [0, 0]]], atol=1e-6)
+    np.testing.assert_allclose(trace.raw_scores("encoder.0.self"), [[[0, 2**0.5], [0, 0]]], atol=1e-6)
     wanted = [[[1 / (1 + e), e / (1 + e)], [0.5, 0.5]]]
     np.testing.assert_allclose(trace["encoder.0.self.weights"], wanted, atol=1e-7)
     np.testing.assert_allclose(trace["encoder.0.self.context"], wanted, atol=1e-7)
@@ -113,6 +114,13 @@ def test_an_unknown_site_is_answered_with_those_there_are():
             trace[nonsense]
     with pytest.raises(NoSuchSite, match="query, key"):
         trace.tokens("decoder.0.self", "value")
+
+
+def test_what_gives_nothing_but_weights_has_no_scores():
+    trace = trace_of("bloom")
+    for part in (trace.raw_scores, trace.scores, trace.masked):
+        with pytest.raises(NoSuchSite, match=r"decoder\.1\.self\.weights"):
+            part("decoder.1.self", 2)
 
 
 def test_what_was_not_recorded_is_no_site():
@@ -187,6 +195,20 @@ def test_one_head_and_some_rows_are_a_piece_of_the_whole(name, data):
         whole, piece = trace[f"{site}.{part}"], getattr(trace, part)(site, head, rows)
         assert np.array_equal(piece, whole[head, rows]), part
     assert np.array_equal(trace.allowed(site, head, rows), trace[f"{site}.allowed"][rows])
+
+
+@given(st.sampled_from(NAMES), st.data())
+def test_scores_are_raw_scores_scaled_and_capped(name, data):
+    trace = trace_of(name)
+    site = data.draw(st.sampled_from(trace.attention_sites()))
+    how, rows = trace.attention[site], slice(data.draw(st.integers(0, 3)), data.draw(st.integers(4, 7)))
+    raw = trace.raw_scores(site)
+    k = np.repeat(trace[f"{site}.k"], how.heads // how.kv_heads, axis=0)
+    np.testing.assert_allclose(raw, np.einsum("hqd,hkd->hqk", trace[f"{site}.q"], k), atol=1e-4)
+    assert np.array_equal(trace.raw_scores(site, 1, rows), raw[1, rows]) and raw.dtype == np.float32
+    scaled = raw * how.scale
+    capped = scaled if how.softcap is None else how.softcap * np.tanh(scaled / how.softcap)
+    np.testing.assert_allclose(capped, trace.scores(site), atol=1e-5)
 
 
 @given(st.sampled_from(NAMES), st.lists(st.integers(0, 52), min_size=1, max_size=9), st.data())

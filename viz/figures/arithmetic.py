@@ -155,6 +155,7 @@ def next_token_arithmetic(
         f"p(<bdi>{escape(token)}</bdi>) = exp({_say('figure.arithmetic.logit', language)}) ÷ "
         f"Σ<sub>{n_vocabulary:,}</sub> exp",
         f"= exp({number(logit)} − {number(logsumexp)}) = <b class='stt-result'>{number(probability)}</b>",
+        f'<span class="stt-muted">ln Σ exp = {number(logsumexp)}</span>',
         *_agreement(float(np.exp(logit - logsumexp)), probability, language),
     ]
     return f'<div class="stt-arithmetic">{"".join(f"<div>{line}</div>" for line in lines)}</div>'

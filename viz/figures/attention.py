@@ -5,13 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.messages import message
-from viz.figures import theme
-from viz.figures.axes import escape, frame, most_labels, note, selectable, shorten, thinned, token_axes, width
-from viz.figures.grid import Grid, cell_of, cut, grid_of, window_of
-
-NUMBERS_UP_TO = 14  # tokens per side: more, and a number no longer fits its cell
-WIDE = 560  # pixels of a figure on a wide screen
+from viz.figures.grid import OVERVIEW
+from viz.figures.heat_map import WEIGHTS, heat_map, pooled_map, scores_of
 
 
 def attention_heatmap(
@@ -33,163 +28,46 @@ def attention_heatmap(
     and `allowed` may then hold the whole map or just the window. Positions on the axes are positions in the text.
     Raises ValueError where the shapes do not fit.
     """
-    window = window_of(rows, len(queries)), window_of(columns, len(keys))
-    weights = cut(np.asarray(weights), window, (len(queries), len(keys)))
-    may_look = None if allowed is None else cut(np.asarray(allowed), window, (len(queries), len(keys)))
-    forbidden = np.zeros(weights.shape, bool) if may_look is None else ~may_look.astype(bool)
-    grid = grid_of(weights, forbidden, queries, keys, window)
-    return theme.figure(_traces(grid, language), _layout(grid, selected, title, language))
+    return heat_map(
+        weights, queries, keys, WEIGHTS,
+        allowed=allowed, selected=selected, title=title, rows=rows, columns=columns, language=language,
+    )  # fmt: skip
 
 
-def _traces(grid: Grid, language: str) -> list[dict]:
-    count = max(grid.weights.shape)
-    gap = 2 if count <= 24 else 1 if count <= 64 else 0
-    # The last block of a pooled map may be smaller; it keeps the width of the others and runs over the edge.
-    place = {"type": "heatmap", "x0": grid.x[0], "dx": grid.block, "y0": grid.y[0], "dy": grid.block}
-    place |= {"zmin": 0, "zmax": 1, "xgap": gap, "ygap": gap, "hoverongaps": False, "showscale": False}
-    words = {"looking": "%{y}", "seen": "%{x}"}
-    kind = "block" if grid.block > 1 else "cell"
-    main = place | {
-        "z": grid.weights,
-        "colorscale": theme.WEIGHTS,
-        "hovertemplate": message(f"figure.heatmap.{kind}", language, weight="%{z:.3g}", **words) + "<extra></extra>",
-    }
-    if count > NUMBERS_UP_TO:
-        main |= {"showscale": True, "colorbar": _colorbar(language)}
-    hidden = message("figure.heatmap.forbidden", language, **words)
-    return [main, *_forbidden(grid, place, hidden), *_numbers(grid, place)]
+def score_heatmap(
+    scores: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    allowed: np.ndarray | None = None,
+    selected: tuple[int, int] | None = None,
+    title: str | None = None,
+    rows: slice | None = None,
+    columns: slice | None = None,
+    language: str = "en",
+) -> go.Figure:
+    """The same for scores (query, key) on the way to weights: signed numbers, on a scale symmetric about 0."""
+    scores = np.asarray(scores)
+    return heat_map(
+        scores, queries, keys, scores_of(scores),
+        allowed=allowed, selected=selected, title=title, rows=rows, columns=columns, language=language,
+    )  # fmt: skip
 
 
-def _colorbar(language: str) -> dict:
-    return {
-        "orientation": "h",
-        "thickness": 8,
-        "len": 0.5,
-        "x": 1,
-        "xanchor": "right",
-        "y": 0,
-        "yanchor": "top",
-        "ypad": 8,
-        "outlinewidth": 0,
-        "tickvals": [0, 0.5, 1],
-        "title": {"text": message("figure.weight", language), "side": "top", "font": {"size": 11}},
-        "tickfont": {"size": 11},
-    }
+def attention_blocks(n_tokens: int) -> int:
+    """How many tokens per side a cell of `pooled_attention` holds for a text of `n_tokens`."""
+    return -(-n_tokens // OVERVIEW)
 
 
-def _forbidden(grid: Grid, place: dict, words: str) -> list[dict]:
-    """Hatched grey: a plain map that answers the hover, and one filled outline that draws every stroke of the hatch."""
-    if not grid.forbidden.any():
-        return []
-    grey = place | {
-        "z": np.where(grid.forbidden, np.float32(1), np.float32(np.nan)),
-        "colorscale": [[0, theme.LIGHT["masked"]], [1, theme.LIGHT["masked"]]],
-        "hovertemplate": words + "<extra></extra>",
-    }
-    x, y = _outlines(grid)
-    hatch = {"shape": "/", "fgcolor": theme.LIGHT["hatch"], "bgcolor": theme.CLEAR, "size": 7, "solidity": 0.18}
-    return [
-        grey,
-        {
-            "type": "scatter",
-            "x": x,
-            "y": y,
-            "mode": "lines",
-            "line": {"width": 0},
-            "fill": "toself",
-            "fillpattern": hatch,
-            "hoverinfo": "skip",
-        },
-    ]
-
-
-def _outlines(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
-    """A rectangle around every run of forbidden cells in a row, NaN between them; float32."""
-    padded = np.pad(grid.forbidden, ((0, 0), (1, 1))).astype(np.int8)
-    change = np.diff(padded, axis=1)  # (query, key + 1): 1 where a run starts, −1 behind its end
-    row, start = np.nonzero(change == 1)
-    _, stop = np.nonzero(change == -1)
-    left, right = (grid.x[0] + (edge - 0.5) * grid.block for edge in (start, stop))
-    top, bottom = (grid.y[0] + (row + side) * grid.block for side in (-0.5, 0.5))
-    none = np.full(len(row), np.nan)
-    x = np.stack([left, right, right, left, left, none], axis=1)
-    y = np.stack([top, top, bottom, bottom, top, none], axis=1)
-    return x.ravel().astype(np.float32), y.ravel().astype(np.float32)
-
-
-def _numbers(grid: Grid, place: dict) -> list[dict]:
-    """Clear maps that only write numbers, one per ink; on the visible label axes, which need a trace each."""
-    clear = [[0, theme.CLEAR], [1, theme.CLEAR]]
-    blank = {"z": np.zeros(grid.weights.shape, np.uint8)} if max(grid.weights.shape) <= NUMBERS_UP_TO else {"z": [[0]]}
-    on_labels = place | blank | {"xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "colorscale": clear}
-    if max(grid.weights.shape) > NUMBERS_UP_TO:
-        return [on_labels]
-    inks = np.where(grid.forbidden, -1, theme.cell_ink(np.nan_to_num(grid.weights)))
-    traces = []
-    for number, (_, (ink, _)) in enumerate(theme.CELL_INKS):
-        if (inks == number).any():
-            texts = {"text": _texts(grid, inks == number), "texttemplate": "%{text}", "textfont": {"color": ink}}
-            traces.append(on_labels | texts)
-    return traces or [on_labels]
-
-
-def _texts(grid: Grid, mine: np.ndarray) -> list[list[str]]:
-    """Numbers where `mine`, two digits: "0.54", and ".54" where cells are narrow.
-
-    Plotly finds one size of type per trace from neighbouring texts: the spaces give all traces the same neighbours.
-    """
-    narrow = max(grid.weights.shape) > 8
-    texts = [["" for _ in row] for row in mine]
-    for row, column in [(0, column) for column in range(len(grid.keys))] + [(len(texts) // 2, 0)]:
-        texts[row][column] = " "
-    for row, column in zip(*(index.tolist() for index in np.nonzero(mine)), strict=True):
-        number = f"{grid.weights[row, column]:.2f}"
-        texts[row][column] = number if not narrow else number.removeprefix("0") if number < "1" else "1.0"
-    return texts
-
-
-def _layout(grid: Grid, selected: tuple[int, int] | None, title: str | None, language: str) -> dict:
-    query, key = cell_of(grid, selected)
-    caption = message("figure.pooled", language, size=grid.block) if grid.block > 1 else None
-    at = None if query is None or key is None else (key, query)
-    count = len(grid.keys), len(grid.queries)
-    corner = float(grid.x[0]) - grid.block / 2, float(grid.y[0]) - grid.block / 2
-    large = max(grid.weights.shape) > NUMBERS_UP_TO
-    above = 22 + _label_height(grid.labels[1] or grid.keys, grid.labels[0] or grid.queries) + (26 if title else 0)
-    below = 66 if caption else 44 if large else 8
-    return {
-        **_axes(grid, query, key, language),
-        "height": round(_map_height(grid) + above + below),
-        "margin": {"l": 8, "r": 8, "t": above, "b": below},
-        "title": {"text": escape(title or ""), "x": 0, "y": 1, "yanchor": "top", "pad": {"t": 4}, "font": {"size": 14}},
-        "shapes": [] if at is None else [frame(float(grid.x[at[0]]), float(grid.y[at[1]]), grid.block)],
-        "annotations": [] if caption is None else [note(caption, below=48)],
-        "meta": {"caption": caption, "block": grid.block, "select": selectable(corner, grid.block, count, at)},
-        "dragmode": "zoom" if large else False,
-    }
-
-
-def _axes(grid: Grid, query: int | None, key: int | None, language: str) -> dict:
-    axes = token_axes(grid.keys, grid.x.tolist(), axis="x", selected=key, labels=grid.labels[1])
-    axes |= token_axes(grid.queries, grid.y.tolist(), axis="y", selected=query, labels=grid.labels[0])
-    for axis, tone, words in (("xaxis2", "k-text", "figure.looked_at"), ("yaxis2", "q-text", "figure.looks")):
-        font = {"size": 12, "color": theme.LIGHT[tone]}
-        axes[axis]["title"] = {"text": message(words, language), "font": font, "standoff": 6}
-    return axes
-
-
-def _map_height(grid: Grid) -> float:
-    count = len(grid.queries)
-    return max(96, count * min(42, 460 / count))
-
-
-def _label_height(keys: Sequence[str], queries: Sequence[str]) -> float:
-    """Pixels above the map: one line where labels can stand side by side on a wide screen, else as long as they are.
-
-    Where a narrow screen turns them upright after all, Plotly takes the room from the map: better than an empty band.
-    """
-    shown = most_labels("x", len(keys))
-    wide = [6.5 * width(shorten(keys[index])) for index in thinned(len(keys), shown)]
-    room = (WIDE - 30 - 6.5 * max(width(shorten(query)) for query in queries)) / min(len(keys), shown)
-    closest = max((left + right) / 2 for left, right in zip(wide, [*wide[1:], wide[-1]], strict=True))
-    return 20 if closest <= room else 8 + max(wide)
+def pooled_attention(
+    pooled: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    block: int,
+    selected: tuple[int, int] | None = None,
+    language: str = "en",
+) -> go.Figure:
+    """The map of a text too long to be made whole: `pooled` (query block, key block), the largest weight of `block` ×
+    `block` tokens, NaN where the mask forbids all of them. `selected` is a (query, key) of tokens."""
+    return pooled_map(pooled, queries, keys, WEIGHTS, block=block, selected=selected, language=language)

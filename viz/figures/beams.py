@@ -32,9 +32,12 @@ class Node(Protocol):
     def best(self) -> bool: ...
 
 
-def beam_tree(nodes: Sequence[Node], tokens: Sequence[str], *, language: str = "en") -> go.Figure:
+def beam_tree(
+    nodes: Sequence[Node], tokens: Sequence[str], *, selected: int | None = None, language: str = "en"
+) -> go.Figure:
     """`nodes` with parents before children, the first one what was given; `tokens` names each (that of the first is not
-    shown). In a box stand its token and the sum of log p up to it.
+    shown). In a box stand its token and the sum of log p up to it; `selected` is the node that is looked at. The
+    `customdata` of a box is the number of its node.
 
     Filled dark: on the way to the best text; pale: lived on; framed: a text that is complete; dashed: dropped. Children
     stand under their parents, the more probable ones to the left. Raises ValueError where the names do not fit.
@@ -47,7 +50,10 @@ def beam_tree(nodes: Sequence[Node], tokens: Sequence[str], *, language: str = "
     columns = round(2 * (float(x.max()) + 0.5))
     traces = [_edges(nodes, x, y, kinds, kind) for kind in reversed(FATES)]
     traces += [_labels(nodes, x, y, names, kinds, kind, columns, language) for kind in FATES]
-    return theme.figure([one for one in traces if len(one["x"])], _layout(nodes, x, y, kinds, columns, language))
+    layout = _layout(nodes, x, y, kinds, columns, language)
+    if selected is not None and 0 <= selected < len(nodes):
+        layout["shapes"].append(_chosen(float(x[selected]), float(y[selected])))
+    return theme.figure([one for one in traces if len(one["x"])], layout)
 
 
 def _places(nodes: Sequence[Node]) -> tuple[np.ndarray, np.ndarray]:
@@ -167,3 +173,9 @@ def _box(x: float, y: float, kind: str) -> dict:
     line = {"color": theme.LIGHT[tone], "width": 2 if kind == "finished" else 1, "dash": dash}
     corners = {"x0": float(x - BOX[0]), "x1": float(x + BOX[0]), "y0": float(y - BOX[1]), "y1": float(y + BOX[1])}
     return {"type": "rect", "layer": "below", "fillcolor": fill, "line": line, **corners}
+
+
+def _chosen(x: float, y: float) -> dict:
+    """The orange rectangle around the node that is looked at."""
+    corners = {"x0": x - BOX[0], "x1": x + BOX[0], "y0": y - BOX[1], "y1": y + BOX[1]}
+    return {"name": "selected", "type": "rect", "line": {"color": theme.LIGHT["select"], "width": 3}, **corners}

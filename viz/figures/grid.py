@@ -8,7 +8,7 @@ import numpy as np
 from viz.figures.pooling import pool
 
 EXACT_UP_TO = 256  # tokens per side: more are pooled, unless a window is given
-OVERVIEW = 128  # most blocks per side of a pooled map
+OVERVIEW = 120  # most blocks per side of a pooled map
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,20 @@ def grid_of(
         names = tuple(queries[index] for index in rows), tuple(keys[index] for index in columns)
         return Grid(seen, forbidden, *names, np.asarray(rows), np.asarray(columns))
     block = -(-max(seen.shape) // OVERVIEW)
-    largest, edges_q, edges_k = pool(np.where(forbidden, np.float32(-1), seen), block)
-    pooled = np.where(largest < 0, np.float32(np.nan), largest)
-    y, x = (np.arange(len(edges) - 1) * block + (block - 1) / 2 for edges in (edges_q, edges_k))
-    names = _block_names(queries, edges_q), _block_names(keys, edges_k)
-    labels = _block_labels(queries, edges_q), _block_labels(keys, edges_k)
-    return Grid(pooled, largest < 0, *names, y, x, block, labels)
+    largest, _, _ = pool(np.where(forbidden, np.float32(-np.inf), seen), block)
+    pooled = np.where(np.isneginf(largest), np.float32(np.nan), largest)
+    return block_grid(pooled, np.isneginf(largest), queries, keys, block)
+
+
+def block_grid(
+    values: np.ndarray, forbidden: np.ndarray, queries: Sequence[str], keys: Sequence[str], block: int
+) -> Grid:
+    """The grid of a map that was pooled already: `values` and `forbidden` (query block, key block)."""
+    edges = [np.append(np.arange(0, len(tokens), block), len(tokens)) for tokens in (queries, keys)]
+    y, x = (np.arange(len(one) - 1) * block + (block - 1) / 2 for one in edges)
+    names = _block_names(queries, edges[0]), _block_names(keys, edges[1])
+    labels = _block_labels(queries, edges[0]), _block_labels(keys, edges[1])
+    return Grid(values, forbidden, *names, y, x, block, labels)
 
 
 def _block_names(tokens: Sequence[str], edges: np.ndarray) -> tuple[str, ...]:

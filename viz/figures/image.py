@@ -190,9 +190,7 @@ def _called(index: int, names: Sequence[str], extra: int, language: str) -> str:
     return names[index] if index < extra else message("figure.image.patch", language, name=names[index])
 
 
-def _title(
-    index: int, names: Sequence[str], cut: _Cut, extra: int, shares: np.ndarray | None, language: str
-) -> str:
+def _title(index: int, names: Sequence[str], cut: _Cut, extra: int, shares: np.ndarray | None, language: str) -> str:
     """ "patch 2,3 | token 7 | pixels 0 0.25 0.5 1 | weight 0.123", escaped."""
     facts = [_called(index, names, extra, language), message("figure.image.token", language, index=index)]
     if index >= extra:

@@ -37,22 +37,22 @@ def attention_lines(
     if weights.shape != (len(queries), len(keys)):
         raise ValueError(f"weights {weights.shape} do not fit {len(queries)} queries and {len(keys)} keys")
     rows, columns, total = _strongest(weights, threshold, selected_query)
-    left, right = _heights(len(queries), len(keys))
+    left, right = token_heights(len(queries), len(keys))
     drawn = weights[rows, columns], left[rows], right[columns]
     orange = np.zeros(len(rows), bool) if selected_query is None else rows == selected_query
     said = "note" if len(rows) < total else "all"
     caption = message(f"figure.lines.{said}", language, drawn=len(rows), total=total, threshold=f"{threshold:g}")
     faint = 1.0 if selected_query is None else 0.55
     traces = [*_curves(*drawn, ~orange, "accent", faint), *_curves(*drawn, orange, "select", 1.5)]
-    dotted = _dotted(rows, len(queries)), _dotted(columns, len(keys))
+    dotted = dotted_tokens(rows, len(queries)), dotted_tokens(columns, len(keys))
     traces.append(_dots(weights, queries, keys, (left, right), dotted, selected_query, language))
-    return theme.figure(traces, _layout(queries, keys, (left, right), selected_query, caption, language))
+    return theme.figure(traces, columns_layout(queries, keys, (left, right), selected_query, caption, language))
 
 
 def line_token(x: float, y: float, n_queries: int, n_keys: int) -> tuple[str, int]:
     """Which token lies at (x, y) of the figure: ("query" or "key", its index)."""
     side = "query" if x < 0.5 else "key"
-    heights = _heights(n_queries, n_keys)[0 if side == "query" else 1]
+    heights = token_heights(n_queries, n_keys)[0 if side == "query" else 1]
     return side, int(np.abs(heights - y).argmin())
 
 
@@ -68,7 +68,7 @@ def _strongest(weights: np.ndarray, threshold: float, selected: int | None) -> t
     return rows[kept], columns[kept], len(rows)
 
 
-def _heights(n_queries: int, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
+def token_heights(n_queries: int, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
     """Where the tokens of both columns stand; the shorter column is spread over the height of the longer one."""
     most = max(n_queries, n_keys)
     left, right = ((np.arange(count) + 0.5) * most / count - 0.5 for count in (n_queries, n_keys))
@@ -79,25 +79,31 @@ def _curves(
     weights: np.ndarray, starts: np.ndarray, ends: np.ndarray, mine: np.ndarray, tone: str, strength: float
 ) -> list[dict]:
     """One trace per width, never one per line: its curves follow each other with a NaN between them."""
-    along = np.linspace(0, 1, POINTS, dtype=np.float32)
-    bend = along * along * (3 - 2 * along)  # level at both ends, like a cable between two sockets
     level = np.digitize(weights, LEVELS)
     traces = []
     for number, (thick, opacity) in enumerate(zip(WIDTHS, OPACITIES, strict=True)):
         chosen = np.flatnonzero(mine & (level == number))
         if not len(chosen):
             continue
-        x = np.full((len(chosen), POINTS + 1), np.nan, np.float32)
-        y = x.copy()
-        x[:, :POINTS] = along
-        y[:, :POINTS] = starts[chosen, None] + (ends - starts)[chosen, None] * bend
+        x, y = cables(starts[chosen], ends[chosen])
         line = {"color": theme.LIGHT[tone], "width": thick}
-        place = {"type": "scatter", "mode": "lines", "x": x.ravel(), "y": y.ravel()}
+        place = {"type": "scatter", "mode": "lines", "x": x, "y": y}
         traces.append(place | {"line": line, "opacity": min(opacity * strength, 1), "hoverinfo": "skip"})
     return traces
 
 
-def _dotted(ends: np.ndarray, count: int) -> np.ndarray:
+def cables(starts: np.ndarray, ends: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
+    """x and y of curves from height `starts` at x = 0 to `ends` at x = 1, one after the other with a NaN between them:
+    level at both ends, like a cable between two sockets."""
+    along = np.linspace(0, 1, points, dtype=np.float32)
+    x = np.full((len(starts), points + 1), np.nan, np.float32)
+    y = x.copy()
+    x[:, :points] = along
+    y[:, :points] = starts[:, None] + (ends - starts)[:, None] * along * along * (3 - 2 * along)
+    return x.ravel(), y.ravel()
+
+
+def dotted_tokens(ends: np.ndarray, count: int) -> np.ndarray:
     """Which tokens of a column get a dot: all, and in long texts those where a line ends."""
     return np.arange(count) if count <= MOST_DOTS else np.unique(ends)
 
@@ -158,7 +164,7 @@ def _largest(weights: np.ndarray) -> np.ndarray:
     return np.take_along_axis(some, order, axis=1)
 
 
-def _layout(
+def columns_layout(
     queries: Sequence[str],
     keys: Sequence[str],
     heights: tuple[np.ndarray, np.ndarray],

@@ -11,7 +11,7 @@ from viz.figures.axes import escape, frame, note, selectable, thinned
 from viz.figures.pooling import pool
 
 MOST_CELLS = 32  # per side of one small map
-MOST_BYTES = 215_000  # of the whole mosaic, before base64 adds a third
+MOST_BYTES = 130_000  # of the whole mosaic, before base64 adds a third
 GAP = 1  # cells between maps; their value 0 is the surface behind, weights take 1 … 255
 
 

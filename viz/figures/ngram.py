@@ -39,9 +39,7 @@ def next_tokens_beside(
     return theme.figure(traces, _layout(tokens, largest, who, caption))
 
 
-def _caption(
-    both: tuple[np.ndarray, np.ndarray], context: Sequence[str], seen: int, others: int, language: str
-) -> str:
+def _caption(both: tuple[np.ndarray, np.ndarray], context: Sequence[str], seen: int, others: int, language: str) -> str:
     saw = message("figure.ngram.context_none", language)
     if context:
         named = " ".join(shorten(token, LONGEST_CONTEXT) for token in context)

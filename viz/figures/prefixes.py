@@ -23,8 +23,13 @@ class Tried(Protocol):
     def pieces(self) -> Sequence[str]: ...
 
 
-def prefix_tries(steps: Sequence[Tried], word: str, *, name: Name = readable, language: str = "en") -> str:
-    """HTML: one row per piece of `word`: what was covered already, the tries that failed, the piece that was found."""
+def prefix_tries(
+    steps: Sequence[Tried], word: str, *, name: Name = readable, notice: str | None = None, language: str = "en"
+) -> str:
+    """HTML: one row per piece of `word`: what was covered already, the tries that failed, the piece that was found.
+
+    The last sentence is WordPiece's, or `notice` (plain words) of another tokenizer that tries the longest first.
+    """
     side = direction(word)
     shown = steps[:MOST_STEPS]
     rows = [_row(step, word, name, side, language) for step in shown]
@@ -34,7 +39,7 @@ def prefix_tries(steps: Sequence[Tried], word: str, *, name: Name = readable, la
     tokens = [name(piece) for piece in steps[-1].pieces]
     joined = f'<span class="stt-joined" {side}>{boxes(tokens)}</span>'
     rows.append(row(f"<b>{say('figure.prefixes.tokens', language)}</b>", joined))
-    return steps_list(rows, _end(steps[-1], name, language))
+    return steps_list(rows, _end(steps[-1], name, language) if notice is None else escape(notice))
 
 
 def _row(step: Tried, word: str, name: Name, side: str, language: str) -> str:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from transformer.messages import message
 from viz.figures import theme
-from viz.figures.axes import escape, note, shorten, width
+from viz.figures.axes import escape, note, selectable, shorten, width
 from viz.figures.predictions import BAR, percent
 
 
@@ -44,8 +44,11 @@ class Chosen(Protocol):
     def cut_by(self) -> tuple[str, ...]: ...
 
 
-def sampling_bars(chosen: Chosen, tokens: Sequence[str], *, language: str = "en") -> go.Figure:
-    """Bars of one step's candidates at its temperature, `tokens` named in the order of `chosen.ids`, largest on top.
+def sampling_bars(
+    chosen: Chosen, tokens: Sequence[str], *, selected: int | None = None, language: str = "en"
+) -> go.Figure:
+    """Bars of one step's candidates at its temperature, `tokens` named in the order of `chosen.ids`, largest on top;
+    `selected` is the row that is looked at.
 
     Blue: could be drawn, the darker one was. Hatched: cut; a dashed line says by which dial, if it falls between the
     bars. The last bar is what all others hold together. Where the cut changed a probability, an arrow leads from the
@@ -57,7 +60,7 @@ def sampling_bars(chosen: Chosen, tokens: Sequence[str], *, language: str = "en"
     others = chosen.vocabulary - len(tokens)
     rest = max(0.0, 1 - float(chosen.scaled.sum())) if others else 0.0
     traces += [_others(len(tokens), rest, others, language)] if others else []
-    return theme.figure(traces, _layout(chosen, tokens, rest, others, language))
+    return theme.figure(traces, _layout(chosen, tokens, rest, others, selected, language))
 
 
 def _bars(chosen: Chosen, tokens: Sequence[str], fate: str, language: str) -> dict:
@@ -106,7 +109,9 @@ def _others(row: int, rest: float, count: int, language: str) -> dict:
     }
 
 
-def _layout(chosen: Chosen, tokens: Sequence[str], rest: float, others: int, language: str) -> dict:
+def _layout(
+    chosen: Chosen, tokens: Sequence[str], rest: float, others: int, selected: int | None, language: str
+) -> dict:
     names = [_name(int(chosen.ranks[row]), row, token, language) for row, token in enumerate(tokens)]
     names[chosen.place] = f"<b>{names[chosen.place]}</b>"
     names += [message("figure.sampling.others", language, count=f"{others:,}")] if others else []
@@ -123,12 +128,28 @@ def _layout(chosen: Chosen, tokens: Sequence[str], rest: float, others: int, lan
         "yaxis": bare | labels | {"range": [len(names) - 0.5, -0.5], "ticklabelstandoff": 6, "automargin": True},
         "bargap": 0.32,
         "barmode": "overlay",
-        "shapes": [line for line, _ in _lines(chosen, language)],
+        "shapes": [*(line for line, _ in _lines(chosen, language)), *_frame(selected, len(tokens))],
         "annotations": [note(caption, left=left), *(words for _, words in _lines(chosen, language))],
-        "meta": {"caption": caption},
+        "meta": {"caption": caption} | _rows(selected, len(tokens)),
         "height": BAR * len(names) + 4 + below,
         "margin": {"l": 8, "r": 8, "t": 4, "b": below},
     }
+
+
+def _frame(selected: int | None, count: int) -> list[dict]:
+    """The orange rectangle around the row that is looked at."""
+    if selected is None or not 0 <= selected < count:
+        return []
+    line = {"color": theme.LIGHT["select"], "width": 2}
+    place = {"xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": selected - 0.46, "y1": selected + 0.46}
+    return [{"name": "selected", "type": "rect", "line": line, **place}]
+
+
+def _rows(selected: int | None, count: int) -> dict:
+    """For `layout.meta`: a click anywhere in a row chooses it, however short its bar."""
+    if selected is None or not 0 <= selected < count:
+        return {}
+    return {"select": selectable((0, -0.46), 1, (1, count), (0, selected)) | {"size": [1, 0.92]}}
 
 
 def _name(rank: int, row: int, token: str, language: str) -> str:

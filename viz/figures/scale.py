@@ -84,9 +84,7 @@ def saturation_chart(saturation: Saturation, *, language: str = "en") -> go.Figu
         traces,
         panels,
         title=message("figure.saturation.title", language),
-        facts=message(
-            "figure.saturation.facts", language, samples=f"{saturation.samples:,}", n_keys=saturation.n_keys
-        ),
+        facts=message("figure.saturation.facts", language, samples=f"{saturation.samples:,}", n_keys=saturation.n_keys),
         caption=message("figure.saturation.caption", language),
         panel_height=120,
     )

@@ -30,3 +30,13 @@ def seal_line(what: str, seal: Sealed, *, only_sums: bool = False, language: str
     return (
         f'<p class="stt-seal" title="{title}"><span class="stt-seal-{state}">{sign} {words}</span> · {difference}</p>'
     )
+
+
+def compared_line(words: str, seal: Sealed, *, language: str = "en") -> str:
+    """HTML: ✓ or ✗ before `words`, which say what two passes were compared for and how it came out."""
+    state, sign = ("good", "✓") if seal.holds else ("bad", "✗")
+    key = "figure.seal.same" if seal.difference == 0 else "figure.seal.difference"
+    difference = escape(message(key, language, difference=f"{seal.difference:.1e}"))
+    title = escape(message("figure.compared.title", language, count=f"{seal.compared:,}"))
+    told = f'<span class="stt-seal-{state}">{sign} {escape(words)}</span>'
+    return f'<p class="stt-seal" title="{title}">{told} · {difference}</p>'

@@ -38,10 +38,12 @@ class Segmented(Protocol):
 def segmentation_overview(made: Segmented, *, selected: int | None = None, language: str = "en") -> str:
     """HTML: the text as typed, as normalised, and its words with their tokens.
 
-    Each word is a button with its index in `data-word`; `selected` is the one that is looked into.
+    Each word is a button with its index in `data-word`; `selected` is the one that is looked into. Of very many words
+    those around it are shown.
     """
     side = direction(made.text)
-    shown = range(min(len(made.words), MOST_WORDS))
+    first = max(0, min((selected or 0) - MOST_WORDS // 2, len(made.words) - MOST_WORDS))
+    shown = range(first, min(first + MOST_WORDS, len(made.words)))
     words = "".join(_word(made, index, index == selected, language) for index in shown)
     rows = [
         _line("typed", f'<span class="stt-text" {side}><bdi>{escape(visible(made.text))}</bdi></span>', language),

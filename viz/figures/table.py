@@ -16,9 +16,12 @@ def matrix_table(
     keys: Sequence[str],
     *,
     allowed: np.ndarray | None = None,
+    corner: str = "",
     language: str = "en",
 ) -> str:
     """HTML table of `values` (query, key); rows look, columns are looked at; forbidden cells say so in words.
+
+    Other rows and columns are named by `corner`. Weights have four digits, other numbers five that matter.
 
     Only the first 64 queries and keys are written, and a notice says how many there are. Raises ValueError where the
     shapes do not fit.
@@ -29,10 +32,12 @@ def matrix_table(
     may_look = np.ones(values.shape, bool) if allowed is None else np.asarray(allowed, bool)
     n_rows, n_columns = min(len(queries), MOST), min(len(keys), MOST)
     head = "".join(f'<th scope="col"><bdi>{escape(key)}</bdi></th>' for key in keys[:n_columns])
-    corner = escape(f"{message('figure.looks', language)} ↓ · {message('figure.looked_at', language)} →")
+    corner = escape(corner or f"{message('figure.looks', language)} ↓ · {message('figure.looked_at', language)} →")
     hidden = f'<td class="stt-forbidden">{escape(message("figure.table.forbidden", language))}</td>'
+    shares = values.size > 0 and np.nanmin(values) >= 0 and np.nanmax(values) <= 1
+    digits = "d" if np.issubdtype(values.dtype, np.integer) else ".4f" if shares else ".5g"
     body = "".join(
-        _row(queries[row], values[row, :n_columns].tolist(), may_look[row, :n_columns].tolist(), hidden)
+        _row(queries[row], values[row, :n_columns].tolist(), may_look[row, :n_columns].tolist(), hidden, digits)
         for row in range(n_rows)
     )
     head = f'<thead><tr><th scope="col">{corner}</th>{head}</tr></thead>'
@@ -41,9 +46,9 @@ def matrix_table(
     return f'<div class="stt-table-box" tabindex="0">{notice}{table}</div>'
 
 
-def _row(name: str, values: list[float], may_look: list[bool], hidden: str) -> str:
+def _row(name: str, values: list[float], may_look: list[bool], hidden: str, digits: str) -> str:
     cells = "".join(
-        f"<td>{value:.4f}</td>" if allowed else hidden for value, allowed in zip(values, may_look, strict=True)
+        f"<td>{value:{digits}}</td>" if allowed else hidden for value, allowed in zip(values, may_look, strict=True)
     )
     return f'<tr><th scope="row"><bdi>{escape(name)}</bdi></th>{cells}</tr>'
 

@@ -158,8 +158,10 @@ def cell_ink(weights: np.ndarray) -> np.ndarray:
 
 
 def css_variables() -> str:
-    """CSS that gives each tone a name, `--stt-<name>`, in `:root` and again in `.dark`; the stops of `WEIGHTS` too."""
+    """CSS that gives each tone a name, `--stt-<name>`, in `:root` and again in `.dark`; the stops of `WEIGHTS` too, and
+    `CLASSES`."""
     named = TONES | {f"weight-{number}": stop for number, stop in enumerate(_WEIGHT_STOPS)}
+    named |= {f"class-{number}": tone for number, tone in enumerate(_CLASS_TONES)}
     light, dark_ = ("".join(f"--stt-{name}:{pair[side]};" for name, pair in named.items()) for side in (0, 1))
     return f":root{{{light}--stt-font:{FONT};}}\n.dark{{{dark_}}}\n"
 

@@ -109,9 +109,9 @@ def _whole(encoding: Encoded, cluster: list[int]) -> str:
 
 
 def _button(encoding: Encoded, index: int, selected: bool, language: str) -> str:
-    marks = _marks(encoding, index)
+    marks = token_marks(encoding, index)
     classes = " ".join(["stt-token", *(f"stt-{mark}" for mark in marks)])
-    title = escape(_title(encoding, index, marks, language))
+    title = escape(token_title(encoding, index, marks, language))
     return (
         f'<button type="button" role="button" tabindex="0" class="{classes}" data-token="{index}" title="{title}"'
         f' aria-label="{title}" aria-pressed="{"true" if selected else "false"}">'
@@ -120,7 +120,8 @@ def _button(encoding: Encoded, index: int, selected: bool, language: str) -> str
     )
 
 
-def _marks(encoding: Encoded, index: int) -> list[str]:
+def token_marks(encoding: Encoded, index: int) -> list[str]:
+    """What is special about a token: "special", "padding", "unknown"."""
     return [name for name in ("special", "padding", "unknown") if _marked(encoding, name, index)]
 
 
@@ -130,7 +131,7 @@ def _marked(encoding: Encoded, name: str, index: int) -> bool:
     return index < len(marks) and bool(marks[index])
 
 
-def _title(encoding: Encoded, index: int, marks: list[str], language: str) -> str:
+def token_title(encoding: Encoded, index: int, marks: list[str], language: str) -> str:
     """ "token 3: ·cat | id 2644 | bytes 20 63 61 74 | characters 3 to 7", and what is special about it."""
     span, data = encoding.spans[index], encoding.bytes[index]
     token = {"index": index, "token": encoding.tokens[index], "id": encoding.ids[index]}

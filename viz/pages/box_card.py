@@ -33,6 +33,11 @@ def box_card(trace: Trace, name: str, token: int, language: str) -> str | None:
     return f'{title}<div class="stt-panel"><p class="stt-note">{escape(name)}</p>{"".join(lines)}</div>'
 
 
+def kind_of_box(trace: Trace, name: str) -> str | None:
+    """The kind of the box called `name`; None where the diagram has no such box."""
+    return next((one.kind for one in _boxes(trace.structure) if one.name == name), None)
+
+
 def _words_for(trace: Trace, box: Box) -> str:
     """Which sentence says what a box does: the same box does another thing to an image, or for a classifier."""
     if "classes" in box.label_values:

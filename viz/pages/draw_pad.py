@@ -11,7 +11,8 @@ import gradio as gr
 from transformer.image import LEVELS, text_of
 from transformer.messages import message
 from transformer.strokes import RULE, Stroke, picture_of, ready_digits, rule_and_digits
-from viz.pages.plot_view import attribute, data_of
+from viz.pages.pick import data_of
+from viz.pages.plot_view import attribute
 
 SIDE = RULE.side // RULE.cell  # pixels per side of the picture
 BLANK = LEVELS[0] * SIDE**2

@@ -1,5 +1,5 @@
 """Explore: one run, from text to probabilities. This file says what happens when; where things stand is in `layout.py`,
-what they show in `panels.py`, what is chosen in `selection.py`."""
+what the panels show in `panels/`, what is chosen in `selection.py`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,21 +9,28 @@ import gradio as gr
 
 from transformer.engine import Engine
 from transformer.errors import SeeThroughError, TooManyTokens
+from transformer.messages import message
+from viz.pages import run_words
 from viz.pages import selection as move
 from viz.pages.api import Endpoints
 from viz.pages.draw_pad import drawn_image, in_rows
 from viz.pages.examples import example_buttons, examples, view_on
-from viz.pages.generate import Grown
 from viz.pages.inputs import Question, first_text, question
+from viz.pages.layout import address
 from viz.pages.links import View, from_query
 from viz.pages.looks import Looks, Updates, line
-from viz.pages.panels import Panels
-from viz.pages.plot_view import whole_of
+from viz.pages.options import read_all
+from viz.pages.panels.generate import opened_text
+from viz.pages.panels.generate_picks import anew
+from viz.pages.panels.registry import OPTIONS
+from viz.pages.pick import data_of, whole_of
+from viz.pages.scene import Scene
 from viz.pages.selection import Selection
+from viz.pages.stage import panel_buttons, stage_value
+from viz.pages.taking import offered, told_of_run, whole_run
 
 LONG_TEXT = 500  # characters; beyond, the page says what it is doing
 Asked = tuple[str, str, str | None]  # model, text, second text
-TO_THE_TOP = "() => { window.scrollTo({top: 0, behavior: 'smooth'}); }"  # where the text that is run stands
 COMPUTING = "cpu"  # one queue for everything that runs a model: as many at a time as there are cores
 
 
@@ -60,40 +67,33 @@ class Explore(Looks):
         self.examples.pick(self.on_example, [self.model, self.state], self._all(), **slow)
         self.pad.drawn(self.on_drawn, [self.model, self.state], self._all(), trigger_mode="multiple", **slow)
         self.blocks.load(self.on_link, [self.state], self._all(), **slow)
-        quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+        quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private", "trigger_mode": "multiple"}
         for view, handler in (
-            (self.mosaic, self.on_mosaic), (self.head_map, self.on_cell), (self.head_lines, self.on_line),
-            (self.strip, self.on_token), (self.diagram, self.on_box),
+            (self.stage, self.on_pick), (self.panels, self.on_pick), (self.strip, self.on_pick),
+            (self.diagram, self.on_box),
         ):  # fmt: skip
-            view.pick(self._kindly(handler), [self.state], self._of_cell(), trigger_mode="multiple", **quick)
-        for control in (self.layer, self.head):
-            control.input(self._kindly(self.on_chooser), [self.layer, self.head, self.state], self._of_cell(), **quick)
-        sealing = slow | {"concurrency_id": "seal", "concurrency_limit": 1}  # a long text's whole seal takes minutes
-        self.seal.pick(self.on_seal, [self.state], [self.seal, self.notice], **sealing)
-        self.exact.click(self._kindly(self.on_exact), [self.state], self._of_cell(), **quick)
-        self.table_box.expand(self._kindly(self.on_table), [self.state], [self.state, self.table, self.notice], **quick)
-        self.table_box.collapse(lambda before: replace(before, table=False), [self.state], [self.state], **quick)
-        self.generate.wire(self.state, slow, quick)
-        grown = [self.generate.state, self.state]
-        self.generate.open.click(self.on_grown, grown, self._all(), **slow)
-        self.generate.open.click(None, None, None, js=TO_THE_TOP, api_visibility="private")
+            view.pick(self._kindly(handler), [self.state], self._of_pick(), **quick)
+        taking = slow | {"concurrency_id": "taken", "concurrency_limit": 2}
+        self.stage.take(self._kindly(self.on_take), [self.state], [self.download, self.notice], **taking)
+        asking = slow | {"concurrency_id": "asked", "concurrency_limit": 2}  # a long text's whole seal takes minutes
+        self.stage.ask(self.on_asked, [self.state], self._all(), **asking)
         for name, function in Endpoints(self.engine).by_name().items():
             gr.api(function, api_name=name, concurrency_id=COMPUTING)
 
     def _all(self) -> list[Any]:
         return [
-            *self._of_cell(), self.model, self.text, self.target, self.pad, self.examples, self.status,
-            self.mosaic_title, *self.generate.outputs(),
+            *self._of_pick(), self.model, self.text, self.target, self.pad, self.examples, self.status, self.download,
         ]  # fmt: skip
 
     # --- a run (slow: the text or the model changed) -----------------------------------------------------------------
 
-    def _run(self, model: str, text: str, target: str | None, view: View) -> Panels:
+    def _run(self, model: str, text: str, target: str | None, view: View) -> Scene:
         trace = self.engine.trace(model, text, target)
-        chosen = move.first_look(trace, Selection(model, text, target), view)
-        return self._panels(trace, replace(chosen, exact=view.view == "exact"))
+        begun = Selection(model, text, target, options=read_all(dict(view.options), OPTIONS))
+        chosen = move.first_look(trace, begun, view)
+        return Scene(self.engine, trace, replace(chosen, exact=view.view == "exact"), self.language)
 
-    def _first_picture(self) -> Panels:
+    def _first_picture(self) -> Scene:
         """What the page opens with: the model's first example, or a letter where that is too long for this server."""
         model = self.engine.model
         try:
@@ -144,29 +144,46 @@ class Explore(Looks):
         running = self._running(str(model or ""), image, None, View(), before)
         yield from self._latest((model, image, None), request, running)
 
-    def on_grown(self, grown: Grown, before: Selection, request: gr.Request | None = None) -> Iterator[Updates]:
+    def on_asked(self, before: Selection, event: gr.EventData, request: gr.Request | None = None) -> Iterator[Updates]:
+        """What takes longer than a click: a text of a panel in all panels, a file of the run, or its seal."""
+        asked = data_of(event).get("ask")
+        if asked == "open":
+            yield from self._on_opened(before, request)
+        elif asked == "run":
+            yield from self._on_run_wanted(before)
+        else:
+            yield from self.on_ask(before, event)
+
+    def _on_opened(self, before: Selection, request: gr.Request | None) -> Iterator[Updates]:
         """A generated text, up to the step that is looked at, in all panels."""
         try:
-            written = self.generate.text_so_far(grown)
-            two = bool(written) and self.engine.load(grown.model).encoder_decoder
+            opened = opened_text(self._scene(before))
         except SeeThroughError as error:
             yield {self.notice: line("stt-error", error.text(self.language))}
             return
-        if not written:
-            yield {self.notice: line("stt-note", self.generate.say("nothing"))}
+        if opened is None:
+            yield {self.notice: line("stt-note", message("generate.nothing", self.language))}
             return
-        text, target = (grown.text, written) if two else (written, None)
-        yield {self.model: grown.model, self.text: text, self.target: target or ""}
-        running = self._running(grown.model, text, target, View(), replace(before, target=None))
-        kept = set(self.generate.outputs())  # what was generated stays, to go on from
-        for updates in self._latest((grown.model, text, target), request, running):
-            yield {view: update for view, update in updates.items() if view not in kept}
+        text, target = opened
+        yield {self.text: text, self.target: target or ""}
+        running = self._running(before.model, text, target, View(panel="attention"), replace(before, target=None))
+        yield from self._latest((before.model, text, target), request, running)
+
+    def _on_run_wanted(self, before: Selection) -> Iterator[Updates]:
+        """The whole run as a file."""
+        yield {self.notice: line("stt-note", message("take.run.making", self.language))}
+        try:
+            scene = self._scene(before)
+            file = whole_run(scene)
+            yield {self.download: offered(file), self.notice: line("stt-note", told_of_run(scene, file))}
+        except SeeThroughError as error:
+            yield {self.notice: line("stt-error", error.text(self.language))}
 
     def on_link(self, before: Selection, request: gr.Request) -> Iterator[Updates]:
         """Restore what a link says; without one the page is finished already."""
         view = from_query(dict(request.query_params))
         asked = (view.model or before.model, view.text or before.text, view.target or before.target)
-        if view == View(language=view.language):
+        if replace(view, language=None, options=read_all(dict(view.options), OPTIONS)) == View():
             yield self._nothing()
             return
         yield {self.model: asked[0], self.text: asked[1], self.target: asked[2] or ""}
@@ -208,35 +225,43 @@ class Explore(Looks):
             if (asked.text, asked.target) != (text, target or None):
                 yield {self.text: asked.text, self.target: asked.target or ""}
             text, target = asked.text, asked.target
-            view = view_on(text, model) if view == View() else view
+            if view.site is None and view.layer is None and view.cell is None:  # where the example has its answer
+                shown = view_on(text, model)
+                view = replace(view, site=shown.site, layer=shown.layer, head=shown.head, cell=shown.cell)
             if view == View() and model == before.model:
                 view = View(layer=before.attention, head=before.head)
+            if view.panel is None:  # what is looked at stays
+                view = replace(view, panel=before.panel, options=view.options or anew(before).options)
             if len(text) > LONG_TEXT:
                 yield {self.notice: line("stt-note", self.say("running", count=f"{len(text):,}"))}
             self.engine.trace(model, text, target)
             if len(text) > LONG_TEXT:
                 yield {self.notice: line("stt-note", self.say("drawing"))}
-            panels = self._run(model, text, target, view)
-            panels.selection = replace(panels.selection, table=before.table)
-            yield self._updates_of_run(panels)
+            scene = self._run(model, text, target, view)
+            scene.selection = replace(scene.selection, tables=before.tables)
+            yield self._updates_of_run(scene)
         except SeeThroughError as error:
             yield {self.notice: line("stt-error", error.text(self.language))}
 
-    def _on_paper(self, panels: Panels) -> Updates:
+    def _on_paper(self, scene: Scene) -> Updates:
         """What the pad shows: the image that ran; what was drawn on it stays while texts are read."""
-        return {"value": panels.selection.text} if panels.reads_images else {}
+        return {"value": scene.selection.text} if scene.reads_images else {}
 
-    def _updates_of_run(self, panels: Panels) -> Updates:
+    def _updates_of_run(self, scene: Scene) -> Updates:
+        chosen = scene.selection
         return {
-            **self._updates_of_head(panels),
-            self.mosaic: panels.mosaic(),
-            self.mosaic_title: panels.mosaic_title(),
-            self.status: panels.status(),
+            self.state: chosen,
+            self.strip: run_words.strip(scene),
+            self.diagram: run_words.diagram(scene),
+            self.panels: panel_buttons(scene),
+            self.stage: stage_value(scene),
+            self.status: run_words.status(scene),
+            self.address: address(scene),
+            self.notice: "",
             # Not what stands in the boxes: a visitor may have changed that meanwhile, and it runs next.
             self.model: gr.update(choices=self.model_choices()),
-            self.examples: example_buttons(panels.selection.model, self.language, reads_images=panels.reads_images),
-            self.text: gr.update(visible=not panels.reads_images),
-            self.target: gr.update(visible=len(panels.trace.encodings) > 1),
-            **self.generate.fresh(panels.selection.model),
-            self.pad: gr.update(visible=panels.reads_images) | self._on_paper(panels),
+            self.examples: example_buttons(chosen.model, self.language, reads_images=scene.reads_images),
+            self.text: gr.update(visible=not scene.reads_images),
+            self.target: gr.update(visible=len(scene.trace.encodings) > 1),
+            self.pad: gr.update(visible=scene.reads_images) | self._on_paper(scene),
         }

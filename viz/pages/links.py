@@ -1,20 +1,28 @@
-"""The state of the page as a link: what is shown ↔ `model=…&text=…&layer=…&head=…&query=…&key=…&view=…&lang=…`.
+"""The state of the page as a link: what is shown ↔ `model=…&text=…&panel=…&layer=…&head=…&query=…&key=…&lang=…`, and
+every setting of a panel by its own name.
 
 Pure functions. A link comes from anybody, so whatever does not fit is dropped, never raised; whether the layer exists
 is checked by the page, which knows the model.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, quote, urlencode
 
 from transformer.messages import LANGUAGES
+from viz.pages.options import Options
 
 LONGEST_TEXT = 8000  # characters; longer links break in mail programs and proxies anyway
 LONGEST_ADDRESS = 24_000  # bytes that both texts may take; servers refuse addresses of 64 KB
 LONGEST_NAME = 200  # of a model or a view
 MOST = 99_999  # no model has that many layers, no text here that many tokens
+LONGEST_SETTING = 2000  # characters of one setting
+OPTION = re.compile(r"[a-z][a-z0-9-]{0,23}")  # the name of a setting
 LONGEST_QUERY = 100_000  # characters that are looked at; behind them a link is not read
+
+
+OWN = ("model", "text", "target", "site", "layer", "head", "query", "key", "view", "panel", "lang", "hide")
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,9 @@ class View:
     head: int | None = None
     cell: tuple[int, int] | None = None
     view: str | None = None
+    panel: str | None = None
     language: str | None = None
+    options: Options = ()  # as they stood in the link: who knows the panels reads them
 
 
 def to_query(view: View) -> str:
@@ -47,9 +57,10 @@ def to_query(view: View) -> str:
         "query": query,
         "key": key,
         "view": view.view,
+        "panel": view.panel,
         "lang": view.language,
     }
-    given = {name: value for name, value in parts.items() if value is not None}
+    given = dict(view.options) | {name: value for name, value in parts.items() if value is not None}
     return urlencode(given, quote_via=quote, errors="replace")
 
 
@@ -67,8 +78,14 @@ def from_query(query: str | Mapping[str, str]) -> View:
         head=_number(parts.get("head")),
         cell=None if row is None or column is None else (row, column),
         view=_name(parts.get("view")),
+        panel=_name(parts.get("panel")),
         language=language if language in LANGUAGES else None,
+        options=tuple(sorted((name, value) for name, value in parts.items() if _is_option(name, value))),
     )
+
+
+def _is_option(name: str, value: str) -> bool:
+    return name not in OWN and bool(OPTION.fullmatch(name)) and len(value) <= LONGEST_SETTING
 
 
 def with_language(query: str, language: str) -> str:

@@ -11,6 +11,11 @@ from viz.pages.packed import Packed
 
 ASSETS = Path(__file__).parents[2] / "assets"
 TAGS = {"en": "en", "zh": "zh-CN"}  # what browsers and Gradio call our languages
+# What our scripts say by themselves.
+WORDS = (
+    "copied", "copy_failed", "link_copied", "table", "take", "take_png", "take_svg", "take_html", "take_csv",
+    "take_npz", "take_py",
+)  # fmt: skip
 # The page until Gradio has started, see assets/js/stand_in.js.
 STAND_IN = '<div id="stt-stand-in" class="gradio-container" aria-hidden="true"></div><script>stt.standIn();</script>'
 
@@ -18,7 +23,7 @@ STAND_IN = '<div id="stt-stand-in" class="gradio-container" aria-hidden="true"><
 def page_head(language: str, ours: Packed, library: Packed) -> str:
     """What stands in the raw page: words and colours for the scripts, style, and the scripts, before Gradio's own."""
     up = "" if language == "en" else "../"
-    words = {name: message(f"page.{name}", language) for name in ("copied", "copy_failed", "link_copied")}
+    words = {name: message(f"page.{name}", language) for name in WORDS}
     facts = json.dumps({"language": TAGS[language], "words": words, "dark": theme.DARK_OF}).replace("<", "\\u003c")
     # Nested, so that the look of our pieces outweighs what Gradio says about every button.
     pieces = f".gradio-container.gradio-container {{\n{theme.component_css()}\n}}\n"

@@ -1,23 +1,28 @@
-"""What a click changes on Explore: another head, cell, token or box of the same run. It never runs the model again."""
+"""What a click changes on Explore: another head, cell, token, panel or setting of the same run. It never runs the model
+again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
 from html import escape
-from math import floor
 from typing import Any
 
 import gradio as gr
 
 from transformer.errors import SeeThroughError
 from transformer.trace import Trace
-from viz import figures
+from viz.pages import run_words
 from viz.pages import selection as move
-from viz.pages.box_card import box_card
-from viz.pages.layout import Layout
-from viz.pages.panels import Panels
-from viz.pages.plot_view import data_of, move_selection, picked, whole, whole_of
+from viz.pages.box_card import kind_of_box
+from viz.pages.layout import Layout, address
+from viz.pages.panels.places import marked_box
+from viz.pages.panels.registry import panel_for, panel_of
+from viz.pages.pick import data_of, picked, whole, whole_of
+from viz.pages.scene import Scene
+from viz.pages.sealing import seal_everything
 from viz.pages.selection import Selection
+from viz.pages.stage import Have, moved, panel_buttons, part_value, plots, stage_value
+from viz.pages.taking import kinds_of, offered, take
 
 Updates = dict[Any, Any]
 
@@ -25,68 +30,51 @@ Updates = dict[Any, Any]
 class Looks(Layout):
     """The handlers of the fast clock: a recorded run and a selection in, the panels that change out."""
 
-    def on_mosaic(self, before: Selection, event: gr.EventData) -> Updates:
-        found, trace = picked(event), self._trace(before)
-        sites = trace.attention_sites()
-        if found.column is None or found.row is None or not 0 <= found.row < len(sites):
+    def on_pick(self, before: Selection, event: gr.EventData) -> Updates:
+        """A click, key or setting anywhere below the text boxes."""
+        data, scene = data_of(event), self._scene(before)
+        if "refresh" in data:  # the browser missed an answer
+            return self._show(scene, before, {}, _turn(data))
+        chosen = moved(scene, str(data.get("block", "")), picked(event))
+        if chosen is None:
             return self._nothing()
-        if not 0 <= found.column < trace.attention[sites[found.row]].heads:
-            return self._nothing()
-        return self._show(before, move.to_head(trace, before, found.row, found.column))
-
-    def on_chooser(self, layer: int, head: int, before: Selection) -> Updates:
-        return self._show(before, move.to_head(self._trace(before), before, whole(layer) or 0, whole(head) or 0))
-
-    def on_cell(self, before: Selection, event: gr.EventData) -> Updates:
-        found = picked(event)
-        if found.x is None or found.y is None:
-            return self._nothing()
-        return self._show(before, move.to_cell(self._trace(before), before, floor(found.y + 0.5), floor(found.x + 0.5)))
-
-    def on_line(self, before: Selection, event: gr.EventData) -> Updates:
-        found, trace = picked(event), self._trace(before)
-        if found.x is None or found.y is None:
-            return self._nothing()
-        site = move.site_of(trace, before)
-        sides = [len(trace.tokens(site, axis)) for axis in ("query", "key")]
-        axis, index = figures.line_token(found.x, found.y, *sides)
-        is_query = axis == "query"
-        chosen = move.to_query(trace, before, index) if is_query else move.to_cell(trace, before, before.query, index)
-        return self._show(before, chosen)
-
-    def on_token(self, before: Selection, event: gr.EventData) -> Updates:
-        index, trace = whole_of(event, "token"), self._trace(before)
-        if index is None:
-            return self._nothing()
-        stack = str(data_of(event).get("stack", next(iter(trace.encodings))))
-        return self._show(before, move.to_token(trace, before, stack, index))
+        chosen = chosen if chosen.box == before.box == "" else replace(chosen, box="")
+        return self._show(scene, chosen, have_of(data), _turn(data))
 
     def on_box(self, before: Selection, event: gr.EventData) -> Updates:
-        """A box of the diagram: an attention is shown as a head, any other part by what it did to the chosen token."""
-        trace, name = self._trace(before), str(data_of(event).get("site", ""))
-        if name in trace.attention:
-            return self._show(before, move.to_head(trace, before, trace.attention_sites().index(name), before.head))
-        card = box_card(trace, name, before.query, self.language)
-        if card is None:
+        """A box of the diagram opens its panel at its block; a block of the rail is looked into."""
+        data, scene = data_of(event), self._scene(before)
+        layer, name = whole_of(event, "layer"), str(data.get("site", ""))
+        if layer is not None:
+            chosen = move.to_layer(scene.trace, before, str(data.get("stack", scene.stack)), layer)
+            return self._show(scene, replace(chosen, box=""), have_of(data), _turn(data))
+        kind = kind_of_box(scene.trace, name)
+        if kind is None:
             return self._nothing()
-        return {self.arithmetic: card, self.diagram: self._panels(trace, before).diagram(name)}
+        chosen = move.to_site(scene.trace, before, name)
+        panel = panel_for(kind) or before.panel
+        chosen = replace(chosen, panel=panel, box="" if name in scene.trace.attention else name)
+        chosen = panel_of(chosen).entered(scene, chosen, name)
+        return self._show(scene, chosen, have_of(data), _turn(data))
 
-    def on_exact(self, before: Selection) -> Updates:
-        trace = self._trace(before)
-        return self._updates_of_head(self._panels(trace, replace(before, exact=not before.exact)))
-
-    def on_seal(self, before: Selection) -> Iterator[Updates]:
-        """Recompute the whole pass, and keep the lines of this view above the result."""
+    def on_ask(self, before: Selection, event: gr.EventData) -> Iterator[Updates]:
+        """What takes longer than a click: every number of the run recomputed, stage by stage."""
+        if data_of(event).get("ask") != "seal":
+            yield self._nothing()
+            return
         try:
-            panels = self._panels(self._trace(before), before)
-            lines = panels.seal()
-            yield from ({self.seal: lines + found} for found in panels.seal_all())
+            for found in seal_everything(self._scene(before)):
+                yield {self.stage: part_value("seal-all", found)}
         except SeeThroughError as error:
             yield {self.notice: line("stt-error", error.text(self.language))}
 
-    def on_table(self, before: Selection) -> Updates:
-        panels = self._panels(self._trace(before), replace(before, table=True))
-        return {self.state: panels.selection, **self._updates_of_table(panels)}
+    def on_take(self, before: Selection, event: gr.EventData) -> Updates:
+        """A file of one figure, made ready for the browser to fetch."""
+        data, scene = data_of(event), self._scene(before)
+        plot, kind = plots(scene).get(str(data.get("block", ""))), str(data.get("take", ""))
+        if plot is None or kind not in kinds_of(plot):
+            return self._nothing()
+        return {self.download: offered(take(scene, plot, kind)), self.notice: ""}
 
     def _nothing(self) -> Updates:
         """No change. Gradio takes an empty answer for empty values."""
@@ -96,52 +84,22 @@ class Looks(Layout):
         """The run that is looked at; it is run again should it have left the store."""
         return self.engine.trace(chosen.model, chosen.text, chosen.target)
 
-    def _show(self, before: Selection, chosen: Selection) -> Updates:
-        """What must change on the page between two selections of one run, and nothing more."""
-        panels = self._panels(self._trace(chosen), chosen)
-        if (chosen.attention, chosen.head) != (before.attention, before.head):
-            return self._updates_of_head(panels) | {self.mosaic: move_selection(chosen.head, chosen.attention)}
-        updates = {
-            self.state: chosen,
-            self.diagram: panels.diagram(),
-            self.head_map: panels.head_map(),
-            self.arithmetic: panels.arithmetic(),
-            self.address: panels.address(),
-            **self._updates_of_table(panels),
-        }
-        return updates if chosen.query == before.query else updates | self._updates_of_row(panels)
+    def _scene(self, chosen: Selection) -> Scene:
+        return Scene(self.engine, self._trace(chosen), chosen, self.language)
 
-    def _updates_of_table(self, panels: Panels) -> Updates:
-        """A closed table is not made: it is the largest piece of the page."""
-        return {self.table: panels.table()} if panels.selection.table else {}
-
-    def _updates_of_row(self, panels: Panels) -> Updates:
-        return {
-            self.strip: panels.strip(),
-            self.head_title: panels.head_title(),
-            self.head_lines: panels.head_lines(),
-            self.next_title: panels.next_title(),
-            self.next_tokens: panels.next_tokens(),
-            self.seal: panels.seal(),
-        }
-
-    def _updates_of_head(self, panels: Panels) -> Updates:
-        return {
-            self.state: panels.selection,
-            **self._updates_of_row(panels),
-            self.diagram: panels.diagram(),
-            self.layer: gr.update(**self.layers(panels)),
-            self.head: gr.update(**self.heads(panels)),
-            self.exact: gr.update(**self.exactness(panels)),
-            self.head_map: panels.head_map(),
-            self.arithmetic: panels.arithmetic(),
-            self.address: panels.address(),
-            self.notice: "",
-            **self._updates_of_table(panels),
-        }
-
-    def _panels(self, trace: Trace, chosen: Selection) -> Panels:
-        return Panels(self.engine, trace, chosen, self.language)
+    def _show(self, seen: Scene, chosen: Selection, have: Have, turn: int = 0) -> Updates:
+        """What must change on the page between what was `seen` and another selection of the same run; nothing more."""
+        before, scene = seen.selection, Scene(self.engine, seen.trace, chosen, self.language)
+        updates: Updates = {self.state: chosen, self.stage: stage_value(scene, have, turn), self.notice: ""}
+        updates[self.address] = address(scene)
+        if chosen.attention != before.attention or marked_box(scene) != marked_box(seen):
+            updates[self.diagram] = run_words.diagram(scene)
+        if chosen.panel != before.panel:
+            updates[self.panels] = panel_buttons(scene)
+        moved_on = (chosen.attention, chosen.query) != (before.attention, before.query)
+        if moved_on or (scene.reads_images and chosen.head != before.head):
+            updates[self.strip] = run_words.strip(scene)
+        return updates
 
     def _kindly(self, handler: Callable[..., Updates]) -> Callable[..., Updates]:
         """What goes wrong in the world is told in words, and the page stays as it is."""
@@ -155,14 +113,20 @@ class Looks(Layout):
 
         return kind
 
-    def _of_cell(self) -> list[Any]:
-        """What a click on a head or cell may change."""
-        return [
-            self.state, self.strip, self.diagram, self.mosaic, self.head_title, self.layer, self.head, self.exact,
-            self.head_map, self.head_lines, self.seal, self.table, self.arithmetic, self.next_title, self.next_tokens,
-            self.address, self.notice,
-        ]  # fmt: skip
+    def _of_pick(self) -> list[Any]:
+        """What a click may change."""
+        return [self.state, self.strip, self.diagram, self.panels, self.stage, self.address, self.notice]
 
 
 def line(css_class: str, words: str) -> str:
     return f'<p class="{css_class}">{escape(words)}</p>'
+
+
+def have_of(data: Mapping[str, Any]) -> Have:
+    """Which blocks the browser shows, as it says; a wrong answer only costs it a picture."""
+    have = data.get("have")
+    return {str(name): str(key) for name, key in have.items()} if isinstance(have, dict) and len(have) < 200 else {}
+
+
+def _turn(data: Mapping[str, Any]) -> int:
+    return whole(data.get("turn")) or 0

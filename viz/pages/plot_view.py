@@ -10,31 +10,13 @@ of the event, and our scripts see to it that picks go one after the other.
 
 import html
 import json
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 import orjson
 import plotly.graph_objects as go
 
-KEYS = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "Enter")
 DEFAULT_HEIGHT = 360  # pixels of a figure that does not say its own
-
-
-@dataclass(frozen=True)
-class Pick:
-    """What a visitor clicked or pressed, checked; None where the browser sent nothing usable."""
-
-    column: int | None = None  # on the grid in the figure's `layout.meta["select"]`, see `viz.figures.axes.selectable`
-    row: int | None = None
-    x: float | None = None
-    y: float | None = None
-    z: float | None = None
-    curve: int | None = None
-    custom: float | None = None  # the `customdata` of the point
-    key: str | None = None  # one of KEYS
 
 
 def figure_json(figure: go.Figure | None, *, zoom: str | None = None) -> str | None:
@@ -56,8 +38,8 @@ def plot_view(value: str | None, *, elem_id: str, label: str, height: int | None
     """A figure that tells `pick` when it is clicked or keys are pressed on it. `value` comes from `figure_json`.
 
     `label` is what a screen reader says. Wire it with `view.pick(handler, …)`; the handler takes an
-    `event: gr.EventData`, reads `picked(event)` and returns a new `figure_json`, or `move_selection` to move only the
-    rectangle. Where the figure has a grid, the rectangle has moved already when the handler is called.
+    `event: gr.EventData`, reads `pick.picked(event)` and returns a new `figure_json`, or `move_selection` to move only
+    the rectangle. Where the figure has a grid, the rectangle has moved already when the handler is called.
     """
     tall = height or (json.loads(value)["layout"].get("height") if value else None) or DEFAULT_HEIGHT
     return gr.HTML(
@@ -105,43 +87,6 @@ def address_view(query: str) -> gr.HTML:
         js_on_load="stt.addressView(element, trigger, props, watch);",
         apply_default_css=False,
     )
-
-
-def picked(event: gr.EventData) -> Pick:
-    """The figure's event as a `Pick`. It comes from the browser, so anything may be in it."""
-    data = data_of(event)
-    column, row, curve = (whole(data.get(name)) for name in ("column", "row", "curve"))
-    x, y, z, custom = (real(data.get(name)) for name in ("x", "y", "z", "custom"))
-    key = data.get("key")
-    return Pick(column, row, x, y, z, curve, custom, key if isinstance(key, str) and key in KEYS else None)
-
-
-def data_of(event: gr.EventData) -> dict[str, Any]:
-    """The `data-…` of what was clicked in an `html_view`: names as in JavaScript's dataset, values short strings."""
-    data = getattr(event, "_data", None)
-    return dict(data) if isinstance(data, Mapping) else {}
-
-
-def whole_of(event: gr.EventData, name: str) -> int | None:
-    """The whole number in `data-<name>` of what was clicked, None if there is none."""
-    return whole(data_of(event).get(name))
-
-
-def real(value: object) -> float | None:
-    """A number that came from the browser; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > 32:
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def whole(value: object) -> int | None:
-    """A whole number that came from the browser; None for anything else."""
-    number = real(value)
-    return int(number) if number is not None and number.is_integer() and abs(number) < 2**31 else None
 
 
 def attribute(text: str) -> str:

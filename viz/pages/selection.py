@@ -3,7 +3,9 @@
 from dataclasses import dataclass, replace
 
 from transformer.trace import Trace
+from viz.pages import options as settings
 from viz.pages.links import View
+from viz.pages.options import Option, Options
 
 EXACT_UP_TO = 256  # tokens; a longer text's map is shrunk until a visitor asks for the exact window
 WINDOW = 64  # tokens per side of the exact window
@@ -21,7 +23,10 @@ class Selection:
     query: int = 0
     key: int = 0
     exact: bool = False  # a long text: the exact window around the cell instead of the shrunken whole
-    table: bool = False  # whether the table of the weights is open, and has to follow
+    panel: str = "attention"  # which stage of the pass is looked at
+    options: Options = ()  # what was set in the panels, see `options.py`
+    tables: tuple[str, ...] = ()  # figures whose table is open, and has to follow
+    box: str = ""  # a box of the diagram that was clicked, and what it did is told
 
 
 def site_of(trace: Trace, selection: Selection) -> str:
@@ -34,7 +39,7 @@ def first_look(trace: Trace, selection: Selection, view: View) -> Selection:
     sites = trace.attention_sites()
     wanted = sites.index(view.site) if view.site in sites else view.layer
     attention = _clamped(_worth_a_look(trace) if wanted is None else wanted, len(sites))
-    found = replace(selection, attention=attention, head=view.head or 0)
+    found = replace(selection, attention=attention, head=view.head or 0, panel=view.panel or selection.panel)
     n_queries = len(trace.tokens(sites[attention], "query"))
     if view.cell is None:  # a classifier answers from its first position, a language model from its last
         return to_query(trace, found, 0 if trace.is_classified else n_queries - 1)
@@ -51,6 +56,24 @@ def _worth_a_look(trace: Trace) -> int:
 def to_head(trace: Trace, selection: Selection, attention: int, head: int) -> Selection:
     """Another head; the cell stays where both heads have it."""
     return within(trace, replace(selection, attention=attention, head=head))
+
+
+def to_layer(trace: Trace, selection: Selection, stack: str, layer: int) -> Selection:
+    """Another block of a stack: its attention of the kind that is looked at, else its own."""
+    kind = site_of(trace, selection).split(".")[2]
+    sites = trace.attention_sites()
+    there = [f"{stack}.{layer}.{one}" for one in (kind, "self", "cross") if f"{stack}.{layer}.{one}" in sites]
+    return to_head(trace, selection, sites.index(there[0]), selection.head) if there else selection
+
+
+def to_site(trace: Trace, selection: Selection, site: str) -> Selection:
+    """The block that a site lies in; what stands outside the blocks changes none."""
+    sites = trace.attention_sites()
+    if site in sites:
+        return to_head(trace, selection, sites.index(site), selection.head)
+    stack, _, rest = site.partition(".")
+    layer = rest.split(".")[0]
+    return to_layer(trace, selection, stack, int(layer)) if layer.isdecimal() else selection
 
 
 def to_cell(trace: Trace, selection: Selection, query: int, key: int) -> Selection:
@@ -95,6 +118,11 @@ def within(trace: Trace, selection: Selection) -> Selection:
     )
 
 
+def with_option(selection: Selection, option: Option, value: object) -> Selection:
+    """One setting of a panel anew; a value that it cannot have changes nothing."""
+    return replace(selection, options=settings.with_option(selection.options, option, value))
+
+
 def is_long(trace: Trace, selection: Selection) -> bool:
     site = site_of(trace, selection)
     return max(len(trace.tokens(site, axis)) for axis in ("query", "key")) > EXACT_UP_TO
@@ -116,7 +144,9 @@ def view_of(trace: Trace, selection: Selection, language: str) -> View:
         head=selection.head,
         cell=(selection.query, selection.key),
         view="exact" if selection.exact else None,
+        panel=selection.panel,
         language=language,
+        options=selection.options,
     )
 
 

@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when Gradio is imported and when pages are built
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -22,11 +23,13 @@ import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
 
 from transformer.messages import LANGUAGES, message
+from viz.pages.downloads import DOWNLOADS
 from viz.pages.front import CHINESE, Front
 from viz.pages.look import ASSETS, STAND_IN, gradio_theme, page_head, page_header
 from viz.pages.packed import Packed, packed_file
 
-SCRIPTS = ("page.js", "first_picture.js", "stand_in.js", "plot_view.js", "html_view.js", "strokes.js", "draw_pad.js")
+SCRIPTS = ("page.js", "first_picture.js", "stand_in.js", "plot_view.js", "html_view.js", "stage.js",
+           "take_along.js", "strokes.js", "draw_pad.js")  # fmt: skip
 GRADIO_ASSETS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 LARGEST_UPLOAD = "1mb"
 WAITING = 64  # requests in the queue of one language; more are told that the page is busy
@@ -130,6 +133,17 @@ def _route_files(app: FastAPI, files: tuple[Packed, ...]) -> None:
         if name not in named:
             raise HTTPException(404)
         return named[name].response(request)
+
+    @app.get("/stt/file/{token}/{name}")
+    def taken(token: str, name: str) -> Response:
+        file = DOWNLOADS.fetch(token)
+        if file is None:
+            raise HTTPException(404)
+        # Never shown in place, where a page of ours could be made to run what somebody typed (nor is its kind guessed
+        # at, which the front door says of every answer).
+        named = f"attachment; filename*=UTF-8''{quote(file.name)}"
+        safe = {"Content-Disposition": named, "Cache-Control": "no-store"}
+        return Response(file.content, media_type=file.kind, headers=safe)
 
     @app.get("/assets/{name}")
     @app.get(CHINESE + "/assets/{name}")

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 import viz.figures as figures
+from tests.viz.figures.more_figures import more_figures
 from transformer.distribution import choose
 from transformer.sampling import Dials
 
@@ -83,13 +84,42 @@ def every_figure(head: Callable[..., tuple[np.ndarray, np.ndarray]]) -> dict[str
             np.arange(38).reshape(19, 2), HOSTILE, HOSTILE, explained=(0.5, 0.2), selected=3, near=(5, 7)
         ),
         "sampling": figures.sampling_bars(
-            choose(np.arange(19.0), Dials(4.0, 11, 0.8), 0.6, 7), HOSTILE[:7], language="zh"
+            choose(np.arange(19.0), Dials(4.0, 11, 0.8), 0.6, 7), HOSTILE[:7], selected=2, language="zh"
         ),
         "cache": figures.cache_grid(np.array([[1, 1, 2], [0, 1, 2]]), HOSTILE[:3], nbytes=7),
         "recomputed": figures.cache_grid(np.array([[3, 3, 2]]), HOSTILE[3:6], nbytes=0, why="asked"),
+        "masks": figures.mask_map(np.arange(25, dtype=np.uint8).reshape(5, 5) % 32, few[:5], few[:5], selected=(1, 2)),
+        "neurons": figures.activation_curve((sharp[0], sharp[1]), sharp[2], sharp[3], activation="gelu", chosen=1),
+        "gate": figures.gate_map(sharp[2], sharp[3] - 0.5, activation="silu", chosen=1, language="zh"),
+        "neuron bars": figures.neuron_bars(sharp[2] - 0.3, range(7), chosen=2),
+        "neuron tokens": figures.neuron_tokens(sharp[2], few, neuron=3, selected=2, language="zh"),
+        "neuron map": figures.neuron_map(sharp - 0.5, few, range(7), selected=(1, 2)),
         "beams": figures.beam_tree(
-            [candidate("kept", None), *(candidate(fate, 0) for fate in ("kept", "finished", "dropped"))], HOSTILE[2:6]
+            [candidate("kept", None), *(candidate(fate, 0) for fate in ("kept", "finished", "dropped"))],
+            HOSTILE[2:6],
+            selected=3,
         ),
+        "products": figures.query_key_products(
+            sharp[0], sharp, sharp[1], sharp[2], few, allowed=sharp[2] > 0.4, selected=(3, 5), language="zh"
+        ),
+        "mix": figures.weighted_values(sharp[3], sharp, few, selected=(2, 4)),
+        "score row": figures.score_table(
+            [sharp[4] - 0.5, np.where(sharp[0] > 0, sharp[1], -np.inf), sharp[5]],
+            ["dot", "masked", "weights"],
+            few,
+            selected=(6, 1),
+            sink=0.1,
+        ),
+        "head parts": figures.head_output_bars(sharp[1], sharp[2] - 0.3, total=1.5, bias=(0.5, -1.0), selected=4),
+        "norm rows": figures.norm_rows(sharp[0], sharp[1], sharp[2], gamma=sharp[3], selected=3),
+        "norm spread": figures.norm_spread(sharp[0], sharp[1], sharp[2], selected=3, language="zh"),
+        "norm tokens": figures.norm_tokens(sharp[1], np.append(sharp[0, 1:], 99), few, selected=2),
+        "stream": figures.stream_norms(sharp[0] + 1, first=sharp[2] + 90, token=HOSTILE[5], selected=1),
+        "added": figures.stream_added({"self": sharp[1], "cross": sharp[2], "ffn": sharp[3]}, token=HOSTILE[8]),
+        "added far": figures.stream_added({"self": sharp[1], "ffn": sharp[3] * 999}, token="the", language="zh"),
+        "directions": figures.stream_directions({"self": sharp[1], "ffn": -sharp[2]}, sharp[3], token="the"),
+        "layers": figures.layer_similarity(2 * sharp - 1, token=HOSTILE[12], selected=2),
+        **more_figures(HOSTILE),
     }
 
 

@@ -96,6 +96,7 @@ def test_a_query_that_may_look_at_nothing(lowest: float) -> None:
 def test_next_token_by_hand() -> None:
     text = words(next_token_arithmetic(2.0, 3.0, np.exp(-1), "<s>", n_vocabulary=49152))
     assert "p( <s> )" in text and "exp(2.000 − 3.000) = 0.368" in text and "49,152" in text
+    assert "ln Σ exp = 3.000" in text
 
 
 def run(code: str) -> float:

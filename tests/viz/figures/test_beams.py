@@ -80,3 +80,17 @@ def test_what_does_not_fit_is_refused() -> None:
     for nodes, tokens in ((NODES, ["a"]), ((), ())):
         with pytest.raises(ValueError, match="do not fit"):
             beam_tree(nodes, tokens)
+
+
+def test_the_node_that_is_looked_at_is_framed_and_told_by_its_number() -> None:
+    fig = beam_tree(NODES, ["", *"abcdefg"], selected=6)
+    frame = fig.layout.shapes[-1]
+    numbers = {
+        number: (x, y)
+        for trace in fig.data
+        if trace.mode == "text"
+        for number, x, y in zip(trace.customdata, trace.x.tolist(), trace.y.tolist(), strict=True)
+    }
+    assert sorted(numbers) == list(range(8)) and frame.name == "selected"
+    assert ((frame.x0 + frame.x1) / 2, (frame.y0 + frame.y1) / 2) == pytest.approx(numbers[6])
+    assert len(beam_tree(NODES, ["", *"abcdefg"], selected=8).layout.shapes) == 8

@@ -82,3 +82,30 @@ def test_a_text_from_right_to_left() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="do not fit"):
         generated_strip(np.ones(3), plain(("a", "b")))
+
+
+def test_a_token_that_a_reader_took_says_so() -> None:
+    page = Tags(generated_strip(np.array([0.5, 0.25]), plain(("The", "·cat", "·sat")), forced=(1,)))
+    first, second = page.buttons
+    assert "stt-forced" not in first["class"] and "stt-forced" in second["class"].split()
+    assert "taken by you" in second["title"] == second["aria-label"] and "taken" not in first["title"]
+    assert page.texts.count("⤷ 25.0 %") == 1 and "50.0 %" in page.texts
+
+
+def test_of_a_long_text_only_the_last_tokens_are_shown() -> None:
+    tokens = tuple(f"w{index}" for index in range(29))
+    page = Tags(generated_strip(np.array([0.5, 0.25]), plain(tokens), first=23))
+    assert [text for text in page.texts if text in tokens] == list(tokens[23:])
+    assert "23 tokens before …" in page.texts and [one["data-step"] for one in page.buttons] == ["0", "1"]
+    whole = generated_strip(np.array([0.5, 0.25]), plain(tokens), first=-7)
+    assert whole == generated_strip(np.array([0.5, 0.25]), plain(tokens))
+
+
+def test_nothing_new_is_only_what_was_given() -> None:
+    page = Tags(generated_strip(np.zeros(0), plain(("The", "·cat"))))
+    assert not page.buttons and page.texts == ["The", "·cat"]
+
+
+def test_steps_are_counted_from_one_where_they_are_read() -> None:
+    first = Tags(generated_strip(np.array([0.5]), plain(("The", "·cat")))).buttons[0]
+    assert first["data-step"] == "0" and first["title"].startswith("step 1:")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from viz.figures import attention_mosaic, mosaic_block, mosaic_cell
+from viz.figures.mosaic import MOST_BYTES
 
 Head = Callable[..., tuple[np.ndarray, np.ndarray]]
 
@@ -47,7 +48,7 @@ def test_layers_may_differ_in_heads(head: Head) -> None:
 def test_270_heads_at_64_tokens_are_light_and_say_how(head: Head) -> None:
     fig = attention_mosaic(head(64, 64, 30, 9)[0], selected=(13, 8))
     assert len(fig.to_json()) <= 300_000
-    assert "3 × 3" in fig.layout.meta["caption"] and "square-root" in fig.layout.meta["caption"]
+    assert "4 × 4" in fig.layout.meta["caption"] and "square-root" in fig.layout.meta["caption"]
 
 
 def test_the_root_comes_after_pooling_and_bytes_pass_through() -> None:
@@ -62,8 +63,8 @@ def test_the_root_comes_after_pooling_and_bytes_pass_through() -> None:
 def test_blocks_keep_the_mosaic_small(heads: int, tokens: int) -> None:
     block = mosaic_block(heads, tokens, tokens)
     cells = -(-tokens // block)
-    assert cells <= 32 and (heads * (cells + 1) ** 2 <= 215_000)
-    assert block == 1 or heads * (-(-tokens // (block - 1)) + 1) ** 2 > 215_000 or -(-tokens // (block - 1)) > 32
+    assert cells <= 32 and (heads * (cells + 1) ** 2 <= MOST_BYTES)
+    assert block == 1 or heads * (-(-tokens // (block - 1)) + 1) ** 2 > MOST_BYTES or -(-tokens // (block - 1)) > 32
 
 
 def test_what_has_no_layers_is_refused() -> None:

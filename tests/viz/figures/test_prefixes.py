@@ -58,3 +58,8 @@ def test_hostile_words_stay_text(hostile):
         page = prefix_tries([step(0, (word,), (word,)), step(1, (word,), ("[UNK]",), found=False)], word)
         assert "<s>" not in page and "<b>bold" not in page
         assert set(re.findall(r"<(\w+)", page)) <= {"div", "ol", "li", "span", "bdi", "b", "p"}
+
+
+def test_another_tokenizer_brings_its_own_last_sentence():
+    page = prefix_tries([step(0, ("the ", "the"), ("the",))], "the ", notice="Longest <first>.")
+    assert "Longest &lt;first&gt;." in page and "sign of continuation" not in page

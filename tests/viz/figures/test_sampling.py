@@ -33,6 +33,12 @@ def test_bars_hold_the_probabilities_at_the_temperature(hostile: tuple[str, ...]
     assert ticks[0] == escape(hostile[0]) and ticks[1] == f"<b>{escape(hostile[1])}</b>" and ticks[7] == "46 others"
 
 
+def test_a_row_that_is_looked_at_is_one_of_a_grid_so_that_a_short_bar_can_be_chosen() -> None:
+    select = sampling_bars(chosen(), list("abcdefg"), selected=3).layout.meta["select"]
+    assert select["count"] == [1, 7] and select["at"] == [0, 3], "without the bar of all others"
+    assert "select" not in sampling_bars(chosen(), list("abcdefg")).layout.meta
+
+
 def test_lines_stand_behind_what_each_dial_kept() -> None:
     fig = sampling_bars(chosen(), list("abcdefg"))
     assert [line.y0 for line in fig.layout.shapes] == [1.5, 4.5] == [line.y1 for line in fig.layout.shapes]
@@ -71,3 +77,12 @@ def test_a_vocabulary_that_is_shown_whole_has_no_others() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="do not fit"):
         sampling_bars(chosen(), ["a"])
+
+
+def test_the_row_that_is_looked_at_is_framed() -> None:
+    frame = sampling_bars(chosen(), list("abcdefg"), selected=3).layout.shapes[-1]
+    assert frame.name == "selected" and (frame.y0 + frame.y1) / 2 == 3 and frame.y1 - frame.y0 < 1
+    for none in (None, 7, -1):
+        assert all(
+            shape.name != "selected" for shape in sampling_bars(chosen(), list("abcdefg"), selected=none).layout.shapes
+        )

@@ -59,3 +59,10 @@ def test_right_to_left_texts_run_right_to_left():
 
 def page_directions(text: str) -> set[str]:
     return set(re.findall(r'dir="(\w+)"', segmentation_overview(segmented(text))))
+
+
+def test_of_very_many_words_those_around_the_chosen_one_are_shown():
+    page = segmentation_overview(segmented(" ".join(map(str, range(500)))), selected=420)
+    shown = [int(word) for word in re.findall(r'data-word="(\d+)"', page)]
+    assert shown == list(range(300, 500)) and "300 more words" in page
+    assert re.findall(r'data-word="(\d+)"[^>]*aria-pressed="true"', page) == ["420"]

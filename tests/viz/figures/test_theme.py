@@ -133,8 +133,18 @@ def test_css_names_each_tone_in_both_themes() -> None:
 def test_components_use_only_tones_that_there_are() -> None:
     css = theme.component_css()
     assert not re.search("#[0-9a-fA-F]{3}|rgb|hsl", css)
-    assert set(re.findall(r"var\(--stt-([\w-]+)\)", css)) <= theme.TONES.keys()
+    named = set(re.findall(r"--stt-([\w-]+):", theme.css_variables()))  # tones, stops and classes, and the font
+    assert set(re.findall(r"var\(--stt-([\w-]+)\)", css)) <= named
     styled = set(re.findall(r"\.(stt-[\w-]+)", css))
-    code = "".join(file.read_text(encoding="utf-8") for file in Path(theme.__file__).parent.glob("*.py"))
-    composed = {f"stt-{mark}" for mark in ("special", "padding", "unknown", "box-add", "plus", "minus")}
-    assert {name for name in styled if name not in code} <= composed
+    rooms = [Path(theme.__file__).parent, Path(theme.__file__).parents[1] / "pages"]
+    code = "".join(file.read_text(encoding="utf-8") for room in rooms for file in room.rglob("*.py"))
+
+    composed = {f"stt-{mark}" for mark in ("special", "padding", "unknown", "plus", "minus", "tied")}
+
+    def is_used(name: str) -> bool:
+        """Written out, or composed as in f"stt-level-{kind}"."""
+        return name in code or any(
+            f"{name[: at + 1]}{{" in code for at, sign in enumerate(name) if sign == "-" and at > 3
+        )
+
+    assert {name for name in styled if not is_used(name)} <= composed

@@ -15,9 +15,12 @@ from transformer.errors import UnknownModel
 from transformer.tokenizer import ByteTokenizer
 from transformer.wrapped import LoadedModel, wrap
 from viz.pages import selection as move
+from viz.pages.blocks import Block, Piece
 from viz.pages.explore import open_engine
 from viz.pages.links import View
-from viz.pages.panels import Panels
+from viz.pages.panels.registry import panel_of
+from viz.pages.plot_view import figure_json
+from viz.pages.scene import Scene
 from viz.pages.selection import Selection
 
 settings.register_profile("patient", deadline=None)  # a busy machine is slow, not wrong
@@ -92,15 +95,26 @@ def engine() -> Engine:
 
 
 @pytest.fixture
-def panels_of(shelf: ShelfEngine) -> Callable[..., Panels]:
-    """`panels_of("t5", View(site="decoder.1.cross"), language="zh")`: the panels of a run of `TEXT`."""
+def scene_of(shelf: ShelfEngine) -> Callable[..., Scene]:
+    """`scene_of("t5", View(site="decoder.1.cross"), language="zh")`: a run of `TEXT`, and what is chosen in it."""
 
-    def make(name: str, view: View = NO_WISH, *, text: str = TEXT, language: str = "en") -> Panels:
+    def make(name: str, view: View = NO_WISH, *, text: str = TEXT, language: str = "en") -> Scene:
         target = "a tac" if shelf.load(name).encoder_decoder else None
         trace = shelf.trace(name, text, target)
-        return Panels(shelf, trace, move.first_look(trace, Selection(name, text, target), view), language)
+        return Scene(shelf, trace, move.first_look(trace, Selection(name, text, target), view), language)
 
     return make
+
+
+def blocks_of(scene: Scene) -> dict[str, Block]:
+    """The blocks of the chosen panel, by name."""
+    return {one.name: one for column in panel_of(scene.selection).columns(scene) for one in column}
+
+
+def made(scene: Scene, name: str) -> Any:
+    """A block of the chosen panel as the browser gets it: HTML, or a figure whose arrays are NumPy arrays."""
+    block = blocks_of(scene)[name]
+    return block.make() if isinstance(block, Piece) else figure(figure_json(block.draw()))
 
 
 def figure(value: str | None) -> dict[str, Any]:

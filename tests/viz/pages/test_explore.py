@@ -1,5 +1,6 @@
 """The page: its names, what its handlers change, and that nothing a visitor sends can break it."""
 
+import json
 import re
 from collections.abc import Iterable
 from html import unescape
@@ -13,16 +14,26 @@ from hypothesis import strategies as st
 from tests.viz.pages.conftest import TEXT, ShelfEngine
 from transformer.engine import LONGEST_TEXT, Engine
 from transformer.messages import LANGUAGES, message
+from viz.pages import run_words
 from viz.pages.examples import examples, examples_for
 from viz.pages.explore import Explore
 from viz.pages.look import page_header
 from viz.pages.selection import Selection
+from viz.pages.stage import stage_value
 
 # The names that links, tests and teachers' notes lean on.
-NAMES = (
-    "model", "text", "run", "examples", "token-strip", "diagram", "mosaic", "head-map", "head-lines", "layer", "head",
-    "arithmetic", "next-tokens", "seal", "language",
-)  # fmt: skip
+NAMES = ("model", "text", "run", "examples", "token-strip", "diagram", "panels", "stage", "language")
+BLOCKS = {
+    "mosaic",
+    "chooser",
+    "head-title",
+    "head-map",
+    "head-lines",
+    "seal",
+    "arithmetic",
+    "next-title",
+    "next-tokens",
+}
 OPEN_ENDPOINTS = {"run", "attention", "next_tokens"}
 
 
@@ -38,6 +49,11 @@ def families(shelf: ShelfEngine) -> Explore:
 
 def _event(**data: Any) -> gr.EventData:
     return gr.EventData(None, data)
+
+
+def _stage(updates: dict, page: Explore) -> dict[str, dict]:
+    """The blocks of the stage, by name."""
+    return {block["name"]: block for column in json.loads(updates[page.stage])["columns"] for block in column}
 
 
 def _last(updates: Iterable[dict]) -> dict:
@@ -59,8 +75,9 @@ def test_every_promised_name_is_on_the_page_once(engine: Engine, language: str) 
 
 
 def test_the_page_comes_with_a_finished_picture(page: Explore) -> None:
-    for view in (page.strip, page.diagram, page.mosaic, page.head_map, page.head_lines, page.arithmetic, page.seal):
-        assert view.value
+    assert page.strip.value and page.diagram.value and page.panels.value
+    blocks = _stage({page.stage: page.stage.value}, page)
+    assert set(blocks) >= BLOCKS and all(block["value"] for block in blocks.values())
     assert page.text.value == examples_for("untrained")[0].text and page.model.value == "untrained"
 
 
@@ -76,15 +93,15 @@ def test_a_run_changes_everything(page: Explore) -> None:
     assert set(NAMES) - {"text", "run", "examples", "language"} <= changed
     chosen = updates[page.state]
     assert (chosen.model, chosen.text, chosen.target) == ("untrained", TEXT, None)
-    for view, made in ((page.strip, "strip"), (page.head_map, "head_map"), (page.mosaic, "mosaic")):
-        assert updates[view] == getattr(page._panels(page._trace(chosen), chosen), made)()
+    scene = page._scene(chosen)
+    assert updates[page.strip] == run_words.strip(scene) and updates[page.stage] == stage_value(scene)
 
 
 def test_a_sentence_that_was_run_costs_no_second_pass(page: Explore, engine: Engine) -> None:
     _last(page.on_run("untrained", "once", "", page.start.selection))
     passes = engine.store.passes
     updates = _last(page.on_run("untrained", "once", "", page.start.selection))
-    page.on_mosaic(updates[page.state], _event(column=1, row=1))
+    page.on_pick(updates[page.state], _event(block="mosaic", column=1, row=1))
     assert engine.store.passes == passes
 
 
@@ -127,7 +144,9 @@ def test_a_model_that_is_none_is_one_sentence(page: Explore, name: str) -> None:
 
 @pytest.mark.parametrize("odd", [None, float("nan"), float("inf"), "x", [1], {"a": 1}, 10**30, -1])
 def test_odd_values_break_no_handler(page: Explore, odd: Any) -> None:
-    assert page.on_chooser(odd, odd, page.start.selection)[page.state].attention in range(4)
+    for name in ("attention", "head", "query", "stage", "words", "nothing"):
+        updates = page.on_pick(page.start.selection, _event(block="chooser", set=name, value=odd))
+        assert updates.get(page.state, page.start.selection).attention in range(4)
     assert _last(page.on_run("untrained", "odd", odd, page.start.selection))[page.state].text == "odd"
     assert _notice(page, _last(page.on_run("ours:" * 2000, "odd", "", page.start.selection)))
 
@@ -152,15 +171,26 @@ def test_every_head_token_and_box_of_every_family_can_be_clicked(families: Explo
     trace = families._trace(chosen)
     for number, site in enumerate(trace.attention_sites()):
         head = trace.attention[site].heads - 1
-        updates = families.on_mosaic(chosen, _event(column=head, row=number))
+        updates = families.on_pick(chosen, _event(block="mosaic", column=head, row=number))
         assert (updates[families.state].attention, updates[families.state].head) == (number, head)
         boxed = families.on_box(updates[families.state], _event(site=site))
         assert boxed[families.state].attention == number
-        for event in (_event(x=0, y=2), _event(x=1, y=2)):
-            assert families.on_line(boxed[families.state], event)[families.state].attention == number
+        for event in (_event(block="head-lines", x=0, y=2), _event(block="head-lines", x=1, y=2)):
+            assert families.on_pick(boxed[families.state], event)[families.state].attention == number
         last = len(trace.tokens(site, "query")) - 1
-        assert families.on_token(boxed[families.state], _event(token=str(last)))[families.state].query == last
-        assert families.on_table(boxed[families.state])[families.table].startswith("<div")
+        assert families.on_pick(boxed[families.state], _event(token=str(last)))[families.state].query == last
+        opened = families.on_pick(boxed[families.state], _event(block="head-map", table="head-map"))
+        assert _stage(opened, families)["head-map-table"]["value"].startswith("<div")
+
+
+def test_what_the_browser_has_is_not_sent_again(page: Explore) -> None:
+    before = page.start.selection
+    have = {name: block["key"] for name, block in _stage({page.stage: page.stage.value}, page).items()}
+    moved = page.on_pick(before, _event(block="head-map", x=0, y=3, have=have))
+    sent = {name for name, block in _stage(moved, page).items() if "value" in block}
+    assert {"head-map", "head-lines", "arithmetic", "head-title"} <= sent and not {"mosaic", "chooser", "seal"} & sent
+    again = page.on_pick(before, _event(refresh=1, have=have))
+    assert all("value" in block for block in _stage(again, page).values())
 
 
 def test_a_newer_question_is_not_overwritten_by_an_older_answer(page: Explore) -> None:
@@ -182,8 +212,14 @@ def test_a_link_says_what_is_run_and_shown(page: Explore) -> None:
     assert updates[-1][page.state] == Selection("untrained", "abc", None, 3, 2, 3, 1)
 
 
+def test_a_link_says_which_panel_and_how_it_is_set(page: Explore) -> None:
+    query = {"model": "untrained", "text": "abc", "panel": "attention", "stage": "scaled", "words": "on", "utm": "mail"}
+    chosen = list(page.on_link(page.start.selection, _request(query)))[-1][page.state]
+    assert chosen.panel == "attention" and dict(chosen.options) == {"stage": "scaled", "words": "on"}
+
+
 def test_a_link_with_nothing_in_it_changes_nothing(page: Explore) -> None:
-    for query in ({}, {"lang": "en"}, {"head": "<b>", "utm_source": "mail"}):
+    for query in ({}, {"lang": "en"}, {"head": "<b>", "utm_source": "mail"}, {"hide": "seal"}):
         assert [set(update) for update in page.on_link(page.start.selection, _request(query))] == [{page.notice}]
 
 
@@ -194,10 +230,28 @@ def _request(query: dict[str, str]) -> gr.Request:
 _junk = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just([])
 
 
-@given(data=st.dictionaries(st.sampled_from(["column", "row", "x", "y", "token", "site", "example", "key"]), _junk))
+_names = [
+    "column",
+    "row",
+    "x",
+    "y",
+    "token",
+    "site",
+    "example",
+    "key",
+    "set",
+    "value",
+    "table",
+    "panel",
+    "have",
+    "layer",
+]
+
+
+@given(data=st.dictionaries(st.sampled_from([*_names, "block", "exact", "refresh", "turn", "take"]), _junk))
 def test_no_event_breaks_a_handler(page: Explore, data: dict[str, Any]) -> None:
     before = page.start.selection
-    for handler in (page.on_mosaic, page.on_cell, page.on_line, page.on_token, page.on_box):
+    for handler in (page.on_pick, page.on_box, page.on_take):
         updates = handler(before, _event(**data))
         assert updates, "Gradio takes an empty answer for empty values"
         chosen = updates.get(page.state, before)

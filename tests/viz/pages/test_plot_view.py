@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import gradio as gr
 import numpy as np
@@ -10,21 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from viz.pages import plot_view as module
-from viz.pages.plot_view import (
-    Pick,
-    address_view,
-    data_of,
-    figure_json,
-    html_view,
-    move_selection,
-    picked,
-    plot_view,
-    whole_of,
-)
-
-
-def _event(**data: object) -> gr.EventData:
-    return gr.EventData(None, data)
+from viz.pages.plot_view import address_view, figure_json, html_view, move_selection, plot_view
 
 
 def test_figure_json_keeps_arrays_binary_and_leaves_the_template_out() -> None:
@@ -82,24 +67,3 @@ def test_a_selection_moves_without_a_figure() -> None:
     with gr.Blocks():
         update = move_selection(3, 4)
     assert json.loads(update.props["select"]) == [3, 4] and update.value is None
-
-
-def test_a_good_pick() -> None:
-    event = _event(column=3, row=4, x=3.2, y="4", z=None, key="ArrowLeft", curve=0, custom=9)
-    assert picked(event) == Pick(column=3, row=4, x=3.2, y=4.0, key="ArrowLeft", curve=0, custom=9)
-
-
-@pytest.mark.parametrize(
-    "bad", [None, "x", "1" * 99, float("nan"), float("inf"), True, [1], {"a": 1}, 1e300, 2**40, 1.5, "0x1"]
-)
-def test_a_bad_pick_is_nothing(bad: object) -> None:
-    pick = picked(_event(column=bad, row=bad, curve=bad, key=bad if not isinstance(bad, str) else "k" * 99))
-    assert pick == Pick()
-
-
-def test_an_event_without_data_is_nothing() -> None:
-    assert data_of(gr.EventData(None, None)) == {} and picked(SimpleNamespace()) == Pick()
-
-
-def test_whole_of_reads_the_dataset() -> None:
-    assert whole_of(_event(token="6"), "token") == 6 and whole_of(_event(token="six"), "token") is None

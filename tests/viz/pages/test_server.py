@@ -1,10 +1,12 @@
 """The front door: language by address, our head in the page, files compressed once, safe headers, nobody else asked."""
 
 import gzip
+import json
 import re
 import socket
 import threading
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 import brotli
 import gradio as gr
@@ -12,8 +14,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from viz.pages import server
+from viz.pages.downloads import DOWNLOADS, File
 from viz.pages.front import redirect_of, rewrite
 from viz.pages.packed import Packed, packed_file
+from viz.pages.taking import offered
 
 HTML = {"accept": "text/html"}
 
@@ -103,6 +107,40 @@ def test_only_files_of_the_folder_are_served(client: TestClient, name: str) -> N
     assert client.get(f"/assets/{name}").status_code in (403, 404)
     assert client.get(f"/stt/{name}").status_code == 404
     assert packed_file(server.GRADIO_ASSETS, "../index.html") is None
+
+
+HOSTILE_NAMES = (
+    "head-map-mini-gpt.csv",
+    'a"; filename="evil.exe',
+    "a\r\nSet-Cookie: a=b.csv",
+    "小明 a.csv",
+    "..\\\\up;'<b>%2e%2e.html",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_a_made_file_is_handed_out_and_never_shown(client: TestClient, name: str) -> None:
+    """A model's name, which is in the file's, may be anything that was typed."""
+    address = json.loads(offered(File(name, "text/html", b"<script>alert(1)</script>")))["address"]
+    answer = client.get(f"/stt/{address}")
+    assert answer.status_code == 200 and answer.content == b"<script>alert(1)</script>"
+    headers = answer.headers
+    start, _, quoted = headers["content-disposition"].partition("filename*=UTF-8''")
+    assert start == "attachment; " and unquote(quoted) == name and re.fullmatch(r"[\w.%~/-]+", quoted, re.ASCII)
+    assert headers["x-content-type-options"] == "nosniff" and headers["cache-control"] == "no-store"
+    assert "set-cookie" not in headers and headers["content-security-policy"].startswith("default-src 'self'")
+
+
+@pytest.mark.parametrize("path", ["x/a.csv", "/a.csv", "%2e%2e/a.csv", "..%2f..%2fetc/passwd", "a"])
+def test_a_file_that_nobody_made_is_not_there(client: TestClient, path: str) -> None:
+    assert client.get(f"/stt/file/{path}").status_code == 404
+
+
+def test_the_name_in_the_address_chooses_no_file(client: TestClient) -> None:
+    token = DOWNLOADS.offer(File("true.csv", "text/csv", b"1"))
+    answer = client.get(f"/stt/file/{token}/other.html")
+    assert answer.content == b"1" and answer.headers["content-disposition"].endswith("true.csv")
+    assert answer.headers["content-type"].startswith("text/csv")
 
 
 def test_a_new_version_has_a_new_address() -> None:
