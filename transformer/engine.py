@@ -10,7 +10,7 @@ from transformer.catalog import Choice
 from transformer.errors import TextTooLong, UnknownModel
 from transformer.generate import GenerationSettings, generate
 from transformer.generate import Step as GenerationStep
-from transformer.growing import Growing
+from transformer.growing import Awake, Growing
 from transformer.image import ImageShape
 from transformer.kept import Kept
 from transformer.kept_heads import KeptHeads
@@ -32,6 +32,7 @@ AT_ONCE = 2  # passes that are computed at a time, whoever asks: in either langu
 LONGEST_ANSWER = 64  # tokens that an encoder–decoder writes for the page by itself
 ANSWERS_KEPT = 256
 PICTURES_KEPT = 32
+AWAKE = 2  # generations that hold their keys and values: 45 MB for a thousand tokens of SmolLM2, more in beams
 ROOMS_KEPT = 64
 KEYS_KEPT = 256
 GENERATIONS_KEPT = 16  # each unfinished one holds its keys and values
@@ -73,6 +74,7 @@ class Engine:
         self._pictures = Kept[tuple[str, int, bool], list[Array]](PICTURES_KEPT)
         self._answers = Kept[tuple[str, str], str](ANSWERS_KEPT)
         self._growing = Kept[tuple[str, str, GenerationSettings], Growing[GenerationStep]](GENERATIONS_KEPT)
+        self._awake = Awake(AWAKE)
         self._searching = Kept[tuple[str, str, BeamSettings], Growing[BeamStep]](SEARCHES_KEPT)
         self._batches = Kept[tuple[str, tuple[str, ...]], tuple[Trace, ...]](BATCHES_KEPT)
         self._segmentations = Segmentations()
@@ -219,9 +221,9 @@ class Engine:
         key, (begins, source) = (model.fingerprint, text, settings), _sides(model, text)
 
         def steps() -> Iterator[GenerationStep]:
-            return generate(model, begins, source=source, settings=settings, max_tokens=self.max_tokens)
+            return generate(model, begins, source=source, settings=settings, max_tokens=self.longest(model))
 
-        return self._growing.get_or_make(key, lambda: Growing(steps, self._computing))
+        return self._awake.wake(self._growing.get_or_make(key, lambda: Growing(steps, self._computing)))
 
     def beams(self, name: str, text: str, settings: BeamSettings) -> Growing[BeamStep]:
         """The same as a beam search."""
@@ -229,9 +231,9 @@ class Engine:
         key, (begins, source) = (model.fingerprint, text, settings), _sides(model, text)
 
         def steps() -> Iterator[BeamStep]:
-            return beam_search(model, begins, source=source, settings=settings, max_tokens=self.max_tokens)
+            return beam_search(model, begins, source=source, settings=settings, max_tokens=self.longest(model))
 
-        return self._searching.get_or_make(key, lambda: Growing(steps, self._computing))
+        return self._awake.wake(self._searching.get_or_make(key, lambda: Growing(steps, self._computing)))
 
     def without_cache(self, name: str, text: str, step: GenerationStep) -> GenerationStep:
         """A step of the generation from `text` once more: one pass of all its tokens, and nothing kept. It lists twice

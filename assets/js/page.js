@@ -70,6 +70,7 @@ stt.whenIdle = (work) => (window.requestIdleCallback ? requestIdleCallback(work,
 // Picks go one after the other: the next one waits until some view has its answer, and only the newest waits.
 // (Gradio's "always_last" would repeat the first event's data, and "multiple" alone lets answers overtake each other.)
 const sending = new Set();
+stt.patience = 400; // milliseconds
 stt.answered = () => [...sending].forEach((done) => done());
 stt.sender = (trigger, settled = () => {}) => {
   let timer = null, next = null;
@@ -81,7 +82,7 @@ stt.sender = (trigger, settled = () => {}) => {
   };
   const send = (event) => {
     if (timer) { next = event; return; }
-    timer = setTimeout(done, 400); // an answer that changes no view
+    timer = setTimeout(done, stt.patience); // an answer that changes no view
     sending.add(done);
     trigger("pick", { have: stt.have?.(), ...event });
   };

@@ -41,9 +41,10 @@ stt.showSettings = (root, set) => {
 stt.stageView = (element, trigger, props, watch) => {
   const root = element.querySelector(".stt-stage"), spoken = element.querySelector(".stt-unseen");
   const blocks = new Map(); // name -> {node, key, props, changed: {what: fn}, leave}
-  let shown = null, told = null, turn = 0, playing = null;
+  let shown = null, told = null, playing = null;
+  stt.patience = 4000; // every pick is answered here, if only by its turn
   stt.have = () => Object.fromEntries([...blocks].map(([name, block]) => [name, block.key]));
-  const tell = (event, data) => trigger(event, { ...data, have: stt.have(), turn: ++turn });
+  const tell = (event, data) => trigger(event, { ...data, have: stt.have() });
 
   // ---- blocks -----------------------------------------------------------------------------------------------------
   function made(block) {
@@ -110,7 +111,7 @@ stt.stageView = (element, trigger, props, watch) => {
     const next = JSON.parse(shown);
     if (next.part !== undefined) {
       const one = blocks.get(next.part);
-      if (one) { one.props.value = next.value; one.key = null; one.changed.value(); }
+      if (one) { one.props.value = next.value; one.changed.value(); } // its key stays: it is kept while the run is
       stt.answered();
       return;
     }

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from transformer.errors import CannotRecord
-from transformer.growing import Growing
+from transformer.growing import Awake, Growing
 
 
 def counted(made: list[int], count: int = 5) -> Iterator[SimpleNamespace]:
@@ -52,3 +52,40 @@ def test_what_went_wrong_is_told_to_everybody_and_nothing_is_lost() -> None:
 def test_a_finished_text_lets_its_cache_go() -> None:
     growing = Growing(lambda: iter([SimpleNamespace(number=0, stop="end"), SimpleNamespace(number=1, stop=None)]))
     assert growing.step(1) is None and growing._more is None and len(growing.steps(5)) == 1
+
+
+def test_who_rests_goes_on_with_the_same_steps() -> None:
+    """Its keys and values are gone; the steps are made again, and nothing is told twice."""
+    started: list[int] = []
+
+    def start() -> Iterator[SimpleNamespace]:
+        started.append(1)
+        yield from (SimpleNamespace(number=number, stop="end" if number == 4 else None) for number in range(5))
+
+    growing = Growing(start)
+    first = growing.steps(2)
+    growing.rest()
+    assert growing.steps(2) == first and len(started) == 1, "what is known needs no pass"
+    assert [one.number for one in growing.steps(9)] == [0, 1, 2, 3, 4] and len(started) == 2
+    growing.rest()
+    assert len(growing.steps(9)) == 5 and len(started) == 2, "it has ended"
+
+
+def test_only_a_few_are_awake() -> None:
+    started: list[str] = []
+
+    def one(name: str) -> Growing[SimpleNamespace]:
+        def start() -> Iterator[SimpleNamespace]:
+            started.append(name)
+            yield from (SimpleNamespace(number=number, stop=None) for number in range(9))
+
+        return Growing(start)
+
+    awake, three = Awake(2), [one(name) for name in "abc"]
+    for growing in three:
+        awake.wake(growing).steps(1)
+    three[1].steps(2)
+    three[2].steps(2)
+    assert sorted(started) == ["a", "b", "c"]
+    three[0].steps(2)
+    assert sorted(started) == ["a", "a", "b", "c"], "the first had to begin anew"

@@ -17,11 +17,11 @@ from viz.pages.box_card import kind_of_box
 from viz.pages.layout import Layout, address
 from viz.pages.panels.places import marked_box
 from viz.pages.panels.registry import panel_for, panel_of
-from viz.pages.pick import data_of, picked, whole, whole_of
+from viz.pages.pick import data_of, picked, whole_of
 from viz.pages.scene import Scene
 from viz.pages.sealing import seal_everything
 from viz.pages.selection import Selection
-from viz.pages.stage import Have, moved, panel_buttons, part_value, plots, stage_value
+from viz.pages.stage import Have, moved, panel_buttons, part_value, plots, same_value, stage_value
 from viz.pages.taking import kinds_of, offered, take
 
 Updates = dict[Any, Any]
@@ -34,12 +34,12 @@ class Looks(Layout):
         """A click, key or setting anywhere below the text boxes."""
         data, scene = data_of(event), self._scene(before)
         if "refresh" in data:  # the browser missed an answer
-            return self._show(scene, before, {}, _turn(data))
+            return self._show(scene, before, {})
         chosen = moved(scene, str(data.get("block", "")), picked(event))
         if chosen is None:
-            return self._nothing()
+            return {self.stage: same_value()}
         chosen = chosen if chosen.box == before.box == "" else replace(chosen, box="")
-        return self._show(scene, chosen, have_of(data), _turn(data))
+        return self._show(scene, chosen, have_of(data))
 
     def on_box(self, before: Selection, event: gr.EventData) -> Updates:
         """A box of the diagram opens its panel at its block; a block of the rail is looked into."""
@@ -47,15 +47,15 @@ class Looks(Layout):
         layer, name = whole_of(event, "layer"), str(data.get("site", ""))
         if layer is not None:
             chosen = move.to_layer(scene.trace, before, str(data.get("stack", scene.stack)), layer)
-            return self._show(scene, replace(chosen, box=""), have_of(data), _turn(data))
+            return self._show(scene, replace(chosen, box=""), have_of(data))
         kind = kind_of_box(scene.trace, name)
         if kind is None:
-            return self._nothing()
+            return {self.stage: same_value()}
         chosen = move.to_site(scene.trace, before, name)
         panel = panel_for(kind) or before.panel
         chosen = replace(chosen, panel=panel, box="" if name in scene.trace.attention else name)
         chosen = panel_of(chosen).entered(scene, chosen, name)
-        return self._show(scene, chosen, have_of(data), _turn(data))
+        return self._show(scene, chosen, have_of(data))
 
     def on_ask(self, before: Selection, event: gr.EventData) -> Iterator[Updates]:
         """What takes longer than a click: every number of the run recomputed, stage by stage."""
@@ -87,10 +87,10 @@ class Looks(Layout):
     def _scene(self, chosen: Selection) -> Scene:
         return Scene(self.engine, self._trace(chosen), chosen, self.language)
 
-    def _show(self, seen: Scene, chosen: Selection, have: Have, turn: int = 0) -> Updates:
+    def _show(self, seen: Scene, chosen: Selection, have: Have) -> Updates:
         """What must change on the page between what was `seen` and another selection of the same run; nothing more."""
         before, scene = seen.selection, Scene(self.engine, seen.trace, chosen, self.language)
-        updates: Updates = {self.state: chosen, self.stage: stage_value(scene, have, turn), self.notice: ""}
+        updates: Updates = {self.state: chosen, self.stage: stage_value(scene, have), self.notice: ""}
         updates[self.address] = address(scene)
         if chosen.attention != before.attention or marked_box(scene) != marked_box(seen):
             updates[self.diagram] = run_words.diagram(scene)
@@ -126,7 +126,3 @@ def have_of(data: Mapping[str, Any]) -> Have:
     """Which blocks the browser shows, as it says; a wrong answer only costs it a picture."""
     have = data.get("have")
     return {str(name): str(key) for name, key in have.items()} if isinstance(have, dict) and len(have) < 200 else {}
-
-
-def _turn(data: Mapping[str, Any]) -> int:
-    return whole(data.get("turn")) or 0

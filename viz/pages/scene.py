@@ -137,8 +137,8 @@ class Scene:
 
 
 def joined(sentences: list[str]) -> str:
-    """Sentences one after the other; a wide full stop brings its own space."""
-    return "".join(one if unicodedata.east_asian_width(one[-1]) == "W" else f"{one} " for one in sentences).strip()
+    """Sentences one after the other; a wide full stop or colon brings its own space."""
+    return "".join(one if unicodedata.east_asian_width(one[-1]) in "WF" else f"{one} " for one in sentences).strip()
 
 
 def heading(title: str, lead: str = "") -> str:

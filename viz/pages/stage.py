@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from itertools import count
 from typing import Any
 
 import gradio as gr
@@ -25,7 +26,9 @@ from viz.pages.taking import caption
 
 Have = Mapping[str, str]  # what the browser shows: block -> key
 NOTHING: Have = {}
+_TURNS = count()
 MOST_TABLES = 4  # open at once
+LONGEST_NAME = 40  # of a block; what is longer is none, and is not kept
 
 
 def stage_view(value: str, *, elem_id: str = "stage") -> gr.HTML:
@@ -40,12 +43,12 @@ def stage_view(value: str, *, elem_id: str = "stage") -> gr.HTML:
     )
 
 
-def stage_value(scene: Scene, have: Have = NOTHING, turn: int = 0) -> str:
-    """The chosen panel for a browser that has `have`; `turn` tells it which of its picks is answered."""
+def stage_value(scene: Scene, have: Have = NOTHING) -> str:
+    """The chosen panel for a browser that has `have`. No two answers are alike, so that each is noticed."""
     panel = panel_of(scene.selection)
     columns = [[_block(one, scene, have) for one in column] for column in _columns(panel, scene)]
     told = {
-        "turn": turn,
+        "turn": next(_TURNS),
         "panel": panel.name,
         "columns": columns,
         "set": settings_of(scene),
@@ -53,6 +56,11 @@ def stage_value(scene: Scene, have: Have = NOTHING, turn: int = 0) -> str:
         "caption": caption(scene),
     }
     return json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def same_value() -> str:
+    """Nothing has changed; only that a pick was heard."""
+    return json.dumps({"part": "", "value": "", "turn": next(_TURNS)})
 
 
 def part_value(name: str, html: str) -> str:
@@ -76,7 +84,7 @@ def moved(scene: Scene, block: str, pick: Pick) -> Selection | None:
     if "panel" in data:
         return to_panel(before, data["panel"])
     if "table" in data:
-        return _with_table(before, data["table"]) if data["table"] in plots(scene) else None
+        return _with_table(before, data["table"]) if len(data["table"]) <= LONGEST_NAME else None
     if "exact" in data:
         return replace(before, exact=not before.exact)
     if (token := pick.whole("token")) is not None:

@@ -29,7 +29,7 @@ def kinds_of(plot: Plot) -> tuple[str, ...]:
 
 def take(scene: Scene, plot: Plot, kind: str) -> File:
     """The file of one `kind`. Raises ValueError for a kind that this figure has not."""
-    name = f"{plot.name}-{_model(scene)}"
+    name = f"{plot.name}-{_model(scene)}-{scene.site.replace('.', '-')}-head{scene.head}"
     if kind not in kinds_of(plot):
         raise ValueError(f"{plot.name} has no {kind}")
     if kind == "py":

@@ -94,7 +94,9 @@ def test_a_run_changes_everything(page: Explore) -> None:
     chosen = updates[page.state]
     assert (chosen.model, chosen.text, chosen.target) == ("untrained", TEXT, None)
     scene = page._scene(chosen)
-    assert updates[page.strip] == run_words.strip(scene) and updates[page.stage] == stage_value(scene)
+    assert updates[page.strip] == run_words.strip(scene) and _stage(updates, page) == _stage(
+        {page.stage: stage_value(scene)}, page
+    )
 
 
 def test_a_sentence_that_was_run_costs_no_second_pass(page: Explore, engine: Engine) -> None:

@@ -50,7 +50,9 @@ def test_a_figure_has_every_kind(head_map: tuple[Scene, Plot]) -> None:
     scene, plot = head_map
     assert set(kinds_of(plot)) == set(KINDS)
     files = {kind: take(scene, plot, kind) for kind in KINDS}
-    assert {kind: file.name for kind, file in files.items()} == {kind: f"head-map-grouped.{kind}" for kind in KINDS}
+    assert {kind: file.name for kind, file in files.items()} == {
+        kind: f"head-map-grouped-decoder-1-self-head4.{kind}" for kind in KINDS
+    }
     assert [files[kind].kind for kind in KINDS] == [
         "text/csv",
         "application/octet-stream",
@@ -192,7 +194,7 @@ def test_a_model_of_a_folder_gives_a_plain_name(scene_of: SceneOf) -> None:
     scene = scene_of("grouped")
     scene.selection = replace(scene.selection, model="/home/me/models/my gpt")
     assert whole_run(scene).name == "run-my gpt.npz"
-    assert take(scene, plots(scene)["head-map"], "csv").name == "head-map-my gpt.csv"
+    assert take(scene, plots(scene)["head-map"], "csv").name == "head-map-my gpt-decoder-1-self-head0.csv"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -7,6 +7,7 @@ from viz.pages import controls
 from viz.pages.blocks import Block, Columns, Piece
 from viz.pages.options import Choice
 from viz.pages.panels import (
+    attention_cell,
     attention_map,
     attention_output,
     attention_products,
@@ -47,7 +48,7 @@ def columns(scene: Scene) -> Columns:
     return (
         mosaic.blocks(scene),
         [Piece("attention-views", None, lambda: _tabs(scene)), chooser(scene), *view.blocks(scene)],
-        [*attention_map.cell_blocks(scene), *next_token.blocks(scene)],
+        [*attention_cell.blocks(scene), *next_token.blocks(scene)],
     )
 
 
@@ -66,7 +67,7 @@ PANEL = Panel(
     "attention",
     columns,
     pick,
-    attention_map.spoken,
+    attention_cell.spoken,
     options=(
         SHOW,
         attention_map.STAGE,

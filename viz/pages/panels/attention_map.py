@@ -1,4 +1,4 @@
-"""One head: as a map, stage by stage from scores to weights, as lines between two columns of tokens, and one cell."""
+"""One head: as a map, stage by stage from scores to weights, and as lines between two columns of tokens."""
 
 from math import floor
 
@@ -11,12 +11,11 @@ from viz.pages import controls
 from viz.pages import selection as move
 from viz.pages.blocks import Block, Data, Piece, Plot
 from viz.pages.options import Choice
-from viz.pages.panels import next_token
+from viz.pages.panels.head_title import head_title
 from viz.pages.panels.seen import Seen, code, seen, windows
-from viz.pages.panels.together_labels import label_of_head
 from viz.pages.panels.word_view import WORDS, switch
 from viz.pages.pick import Pick
-from viz.pages.scene import WHOLE_UP_TO, Scene, empty, heading, joined, note
+from viz.pages.scene import WHOLE_UP_TO, Scene, note
 from viz.pages.selection import Selection
 
 STAGE = Choice("stage", ("weights", "scores", "scaled", "masked"))
@@ -30,7 +29,7 @@ def blocks(scene: Scene) -> list[Block]:
     cell = (*where, WORDS.of(chosen), _stage(scene), chosen.exact, *(() if pooled else (chosen.query, chosen.key)))
     cell = (*cell, _start(scene))
     found: list[Block] = [
-        Piece("head-title", (*where, chosen.query), lambda: _title(scene), live=True),
+        Piece("head-title", (*where, chosen.query), lambda: head_title(scene), live=True),
         Piece(
             "stage-steps", (_has_steps(scene), move.is_long(scene.trace, chosen), chosen.exact), lambda: _steps(scene)
         ),
@@ -63,11 +62,6 @@ def blocks(scene: Scene) -> list[Block]:
     ]
 
 
-def cell_blocks(scene: Scene) -> list[Block]:
-    chosen = scene.selection
-    return [Piece("arithmetic", (scene.site, scene.head, chosen.query, chosen.key), lambda: _arithmetic(scene))]
-
-
 def pick(scene: Scene, block: str, pick: Pick) -> Selection | None:
     if pick.x is None or pick.y is None:
         return None
@@ -84,47 +78,7 @@ def pick(scene: Scene, block: str, pick: Pick) -> Selection | None:
     return move.to_cell(scene.trace, scene.selection, scene.query, key)
 
 
-def spoken(scene: Scene) -> str:
-    """ "query it, key dog, weight 0.41"."""
-    weight = float(scene.row[scene.key])
-    return scene.say(
-        "attention.spoken", query=scene.queries[scene.query], key=scene.keys[scene.key], weight=f"{weight:.3f}"
-    )
-
-
-# --- words -----------------------------------------------------------------------------------------------------------
-
-
-def _title(scene: Scene) -> str:
-    return heading(_name(scene), joined(_sentences(scene)))
-
-
-def _name(scene: Scene) -> str:
-    """ "Layer 3 · head 0"."""
-    many = len(scene.trace.encodings) > 1
-    key = "explore.head.title_of_stack" if many else "explore.head.title"
-    return scene.say(key, layer=scene.layer_name(scene.site), head=scene.head)
-
-
-def _sentences(scene: Scene) -> list[str]:
-    row, how = scene.row, scene.how
-    most = {"token": scene.keys[int(row.argmax())], "weight": f"{row.max():.3f}"}
-    parts = [scene.html("explore.head.row", query=scene.queries[scene.query], **most)]
-    if scene.hides_some is None:
-        parts.append(scene.html(scene.trace.lacks[f"{scene.site}.allowed"]))
-    elif scene.hides_some:
-        parts.append(scene.html("explore.head.causal" if how.hides_the_future(scene.head) else "explore.head.masked"))
-    parts.append(scene.html("explore.head.sinks" if how.sinks is not None else "explore.head.sums"))
-    if ".cross" in scene.site and scene.trace.top is not None:
-        best = next_token.names(scene, scene.trace.probabilities(scene.query)[0][:1])[0]
-        parts.append(scene.html("explore.head.cross", query=scene.queries[scene.query], answer=best))
-    if (label := label_of_head(scene)) is not None:
-        parts.append(label)
-    if how.kv_heads < how.heads:
-        share = how.heads // how.kv_heads
-        first = scene.head // share * share
-        parts.append(scene.html("explore.head.shared", first=first, last=first + share - 1))
-    return parts
+# --- what can be set -------------------------------------------------------------------------------------------------
 
 
 def _steps(scene: Scene) -> str:
@@ -292,51 +246,6 @@ def _lines_code(scene: Scene) -> str:
     )
 
 
-# --- one cell --------------------------------------------------------------------------------------------------------
-
-
-def _arithmetic(scene: Scene) -> str:
-    query, key = scene.queries[scene.query], scene.keys[scene.key]
-    lead = scene.html("explore.cell.lead", head=_name(scene), query=query, key=key)
-    title = heading(scene.say("explore.cell.title"), lead)
-    if scene.how.weights is not None:
-        return title + empty(scene.say("lack.weights_only"))
-    cell = _cell(scene)
-    panel = figures.attention_arithmetic(
-        cell["query_vector"],
-        cell["keys"][scene.key],
-        scale=cell["scale"],
-        row_scores=cell["row_scores"],
-        key_index=scene.key,
-        weight=float(scene.row[scene.key]),
-        bias=0.0 if cell["bias"] is None else float(cell["bias"][scene.key]),
-        allowed=bool(cell["allowed"][scene.key]),
-        softcap=cell["softcap"],
-        sink=cell["sink"],
-        query=query,
-        key=key,
-        language=scene.language,
-    )
-    code = figures.as_numpy(cell.pop("query_vector"), cell.pop("keys"), key_index=scene.key, **cell)
-    return f'{title}<div class="stt-panel">{panel}{controls.copied(scene.say("explore.cell.copy"), code)}</div>'
-
-
-def _cell(scene: Scene) -> dict:
-    """What the chosen weight was made of, by the names of `figures.as_numpy`."""
-    trace, how, head, query = scene.trace, scene.how, scene.head, scene.query
-    row = slice(query, query + 1)
-    return {
-        "query_vector": trace[f"{scene.site}.q"][head, query],
-        "keys": trace[f"{scene.site}.k"][how.kv_head(head)],
-        "scale": how.scale,
-        "row_scores": trace.masked(scene.site, head, row)[0],
-        "allowed": trace.allowed(scene.site, head, row)[0],
-        "bias": None if how.bias is None else trace[f"{scene.site}.bias"][head, query],
-        "softcap": how.softcap,
-        "sink": None if how.sinks is None else float(how.sinks[head]),
-    }
-
-
 # --- the seal --------------------------------------------------------------------------------------------------------
 
 
@@ -355,4 +264,4 @@ def _seal(scene: Scene) -> str:
 def _seal_offer(scene: Scene) -> str:
     seal = controls.button(scene.say("explore.seal.all"), name="ask", value="seal", kind="stt-copy")
     whole = controls.button(scene.say("take.run"), name="ask", value="run", kind="stt-copy")
-    return f"{seal} {whole}"
+    return controls.row(seal, whole)

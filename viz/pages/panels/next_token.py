@@ -10,7 +10,7 @@ from transformer.parts import Array
 from transformer.trace import Trace
 from viz import figures
 from viz.pages.blocks import Block, Data, Piece, Plot
-from viz.pages.scene import Scene, empty, heading
+from viz.pages.scene import Scene, empty, heading, joined
 
 SHOWN = 10  # tokens
 _SEALS: WeakKeyDictionary[Trace, dict[int, replay.Seal]] = WeakKeyDictionary()  # by position
@@ -57,7 +57,7 @@ def _title(scene: Scene) -> str:
     token = trace.encodings[stack].tokens[scene.position]
     kind = "next" if stack == "decoder" else "here"
     lead = scene.html("explore.next.lead", count=f"{trace.top.vocabulary:,}")
-    return heading(scene.say(f"explore.{kind}.title"), f"{scene.html(f'explore.{kind}.after', token=token)} {lead}")
+    return heading(scene.say(f"explore.{kind}.title"), joined([scene.html(f"explore.{kind}.after", token=token), lead]))
 
 
 def _shown(scene: Scene) -> tuple[Array, Array]:
