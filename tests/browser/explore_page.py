@@ -42,7 +42,7 @@ _TRACE = """([name, number]) => JSON.parse(JSON.stringify(
 
 
 def _opened(panel: str) -> str:
-    return f"document.documentElement.dataset.panel === '{panel}' && ({DRAWN})()"
+    return f"document.documentElement?.dataset.panel === '{panel}' && ({DRAWN})()"
 
 
 class ExplorePage:

@@ -49,7 +49,7 @@ def test_the_other_language_shows_the_same_view(visit: Visit, site: Site) -> Non
     cell = page.link().cell
     for language, lang in (("zh", "zh-CN"), ("en", "en")):
         page.page.click("#language")
-        page.visitor.wait(f"document.documentElement.lang === '{lang}'")
+        page.visitor.wait(f"document.documentElement?.lang === '{lang}'")
         page = ExplorePage(page.visitor, site)
         page.shows(page.trace("the cat"), "decoder.1.self", 3, cell, language)
         assert page.page.input_value("#text textarea") == "the cat"

@@ -22,7 +22,7 @@ from viz.pages.looks import Looks, Updates, line
 from viz.pages.options import read_all
 from viz.pages.panels.generate import opened_text
 from viz.pages.panels.generate_picks import anew
-from viz.pages.panels.registry import OPTIONS
+from viz.pages.panels.registry import OPTIONS, PANELS
 from viz.pages.pick import data_of, whole_of
 from viz.pages.scene import Scene
 from viz.pages.selection import Selection
@@ -117,7 +117,9 @@ class Explore(Looks):
         if asked == shown or self._is_waited_for(asked, request):
             yield {self.notice: ""} if asked == shown else self._nothing()
             return
-        yield from self._latest(asked, request, self._running(model, text, target, view_on(text, model), before))
+        yield from self._latest(
+            asked, request, self._running(model, text, target, view_on(text, model), before, self._last(request))
+        )
 
     def on_example(
         self, model: str, before: Selection, event: gr.EventData, request: gr.Request | None = None
@@ -128,7 +130,7 @@ class Explore(Looks):
             return
         one, model = examples()[number], str(model or "")
         yield {self.text: one.text}
-        running = self._running(model, one.text, before.target, view_on(one.text, model), before)
+        running = self._running(model, one.text, before.target, view_on(one.text, model), before, self._last(request))
         yield from self._latest((model, one.text, None), request, running)
 
     def on_drawn(
@@ -141,7 +143,7 @@ class Explore(Looks):
             yield self._nothing()
             return
         yield {self.text: image}  # unseen, but what the Run button runs
-        running = self._running(str(model or ""), image, None, View(), before)
+        running = self._running(str(model or ""), image, None, View(), before, self._last(request))
         yield from self._latest((model, image, None), request, running)
 
     def on_asked(self, before: Selection, event: gr.EventData, request: gr.Request | None = None) -> Iterator[Updates]:
@@ -166,7 +168,9 @@ class Explore(Looks):
             return
         text, target = opened
         yield {self.text: text, self.target: target or ""}
-        running = self._running(before.model, text, target, View(panel="attention"), replace(before, target=None))
+        running = self._running(
+            before.model, text, target, View(panel="attention"), replace(before, target=None), self._last(request)
+        )
         yield from self._latest((before.model, text, target), request, running)
 
     def _on_run_wanted(self, before: Selection) -> Iterator[Updates]:
@@ -189,7 +193,7 @@ class Explore(Looks):
         yield {self.model: asked[0], self.text: asked[1], self.target: asked[2] or ""}
         try:
             if self.engine.is_here(asked[0]):
-                yield from self._latest(asked, request, self._running(*asked, view, before))
+                yield from self._latest(asked, request, self._running(*asked, view, before, self._last(request)))
             else:  # a link must not make anybody's computer fetch a model
                 yield {self.notice: line("stt-note", self.say("not_here", model=asked[0]))}
         except SeeThroughError as error:
@@ -211,8 +215,14 @@ class Explore(Looks):
     def _is_waited_for(self, asked: Asked, request: gr.Request | None) -> bool:
         return self._waiting.get(getattr(request, "session_hash", None)) == [asked]
 
-    def _running(self, model: str, text: str, target: str | None, view: View, before: Selection) -> Iterator[Updates]:
-        """Stages while it takes long, then every panel; a sentence where it cannot be, and nothing else changes."""
+    def _running(
+        self, model: str, text: str, target: str | None, view: View, before: Selection, last: list[Selection]
+    ) -> Iterator[Updates]:
+        """Stages while it takes long, then every panel; a sentence where it cannot be, and nothing else changes.
+
+        `last` holds what the visitor chose last: picks go on while a run is made, and it must not put them back.
+        """
+        last[:] = [before]
         model, text = str(model or "").strip(), text if isinstance(text, str) else ""
         target = target if isinstance(target, str) else None
         try:
@@ -228,17 +238,14 @@ class Explore(Looks):
             if view.site is None and view.layer is None and view.cell is None:  # where the example has its answer
                 shown = view_on(text, model)
                 view = replace(view, site=shown.site, layer=shown.layer, head=shown.head, cell=shown.cell)
-            if view == View() and model == before.model:
-                view = View(layer=before.attention, head=before.head)
-            if view.panel is None:  # what is looked at stays
-                view = replace(view, panel=before.panel, options=view.options or anew(before).options)
             if len(text) > LONG_TEXT:
                 yield {self.notice: line("stt-note", self.say("running", count=f"{len(text):,}"))}
             self.engine.trace(model, text, target)
             if len(text) > LONG_TEXT:
                 yield {self.notice: line("stt-note", self.say("drawing"))}
-            scene = self._run(model, text, target, view)
-            scene.selection = replace(scene.selection, tables=before.tables)
+            now = last[0] if last else before
+            scene = self._run(model, text, target, _as_before(view, model, now))
+            scene.selection = replace(scene.selection, tables=now.tables)
             yield self._updates_of_run(scene)
         except SeeThroughError as error:
             yield {self.notice: line("stt-error", error.text(self.language))}
@@ -265,3 +272,11 @@ class Explore(Looks):
             self.target: gr.update(visible=len(scene.trace.encodings) > 1),
             self.pad: gr.update(visible=scene.reads_images) | self._on_paper(scene),
         }
+
+
+def _as_before(view: View, model: str, now: Selection) -> View:
+    """The view of a new run: where nothing else is asked for, what is looked at stays."""
+    if view == View() and model == now.model:
+        view = View(layer=now.attention, head=now.head)
+    panel = view.panel if view.panel in PANELS else None
+    return replace(view, panel=panel or now.panel, options=view.options or (() if panel else anew(now).options))

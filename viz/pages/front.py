@@ -13,6 +13,7 @@ Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CHINESE = "/zh"  # where the Chinese page lies; the English one lies at "/"
+LONGEST_ADDRESS = 60_000  # bytes of path and query; Gradio's own reader of addresses raises at 65,536 with the host
 
 
 def security_headers(framed_by: str) -> dict[str, str]:
@@ -63,6 +64,10 @@ class Front:
             await self.app(scope, receive, send)
             return
         guarded = self._guarded(send)
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LONGEST_ADDRESS:
+            await guarded({"type": "http.response.start", "status": 414, "headers": [(b"content-length", b"0")]})
+            await guarded({"type": "http.response.body", "body": b""})
+            return
         wants_page = b"text/html" in _header(scope, b"accept") and scope["method"] in ("GET", "HEAD")
         if not wants_page or scope["path"] not in ("/", CHINESE, CHINESE + "/"):
             await self.app(scope, receive, guarded)

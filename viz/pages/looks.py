@@ -9,7 +9,9 @@ from typing import Any
 
 import gradio as gr
 
+from transformer.engine import Engine
 from transformer.errors import SeeThroughError
+from transformer.kept import Kept
 from transformer.trace import Trace
 from viz.pages import run_words
 from viz.pages import selection as move
@@ -25,12 +27,17 @@ from viz.pages.stage import Have, moved, panel_buttons, part_value, plots, same_
 from viz.pages.taking import kinds_of, offered, take
 
 Updates = dict[Any, Any]
+VISITORS = 1024  # whose last choice is known
 
 
 class Looks(Layout):
     """The handlers of the fast clock: a recorded run and a selection in, the panels that change out."""
 
-    def on_pick(self, before: Selection, event: gr.EventData) -> Updates:
+    def __init__(self, language: str, engine: Engine) -> None:
+        super().__init__(language, engine)
+        self._looking = Kept[str, list[Selection]](VISITORS)  # visitor -> what they chose last
+
+    def on_pick(self, before: Selection, event: gr.EventData, request: gr.Request | None = None) -> Updates:
         """A click, key or setting anywhere below the text boxes."""
         data, scene = data_of(event), self._scene(before)
         if "refresh" in data:  # the browser missed an answer
@@ -39,7 +46,13 @@ class Looks(Layout):
         if chosen is None:
             return {self.stage: same_value()}
         chosen = chosen if chosen.box == before.box == "" else replace(chosen, box="")
+        self._last(request)[:] = [chosen]
         return self._show(scene, chosen, have_of(data))
+
+    def _last(self, request: gr.Request | None) -> list[Selection]:
+        """What a visitor chose last, in a list of one; a run that was begun before must not put it back."""
+        visitor = getattr(request, "session_hash", None)
+        return [] if visitor is None else self._looking.get_or_make(visitor, list)
 
     def on_box(self, before: Selection, event: gr.EventData) -> Updates:
         """A box of the diagram opens its panel at its block; a block of the rail is looked into."""

@@ -207,6 +207,19 @@ def test_a_newer_question_is_not_overwritten_by_an_older_answer(page: Explore) -
     assert page.state in _last(bob), "another visitor's question is another matter"
 
 
+def test_what_is_chosen_during_a_run_stays(page: Explore) -> None:
+    visitor = gr.Request(query_params={}, session_hash="eve")
+    running = page.on_run("untrained", "long words " * 46, "", page.start.selection, visitor)
+    assert set(next(running)) == {page.notice}
+    page.on_pick(page.start.selection, _event(panel="norm"), visitor)
+    assert _last(running)[page.state].panel == "norm"
+
+
+def test_a_panel_that_is_none_is_the_present_one(page: Explore) -> None:
+    updates = list(page.on_link(page.start.selection, _request({"model": "untrained", "text": "x", "panel": "nobody"})))
+    assert updates[-1][page.state].panel == "attention"
+
+
 def test_a_link_says_what_is_run_and_shown(page: Explore) -> None:
     query = {"model": "untrained", "text": "abc", "site": "decoder.3.self", "head": "2", "query": "3", "key": "1"}
     updates = list(page.on_link(page.start.selection, _request(query)))

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from viz.pages import server
 from viz.pages.downloads import DOWNLOADS, File
-from viz.pages.front import redirect_of, rewrite
+from viz.pages.front import LONGEST_ADDRESS, redirect_of, rewrite
 from viz.pages.packed import Packed, packed_file
 from viz.pages.taking import offered
 
@@ -72,6 +72,11 @@ def test_a_chinese_browser_is_led_to_the_chinese_page(client: TestClient) -> Non
     assert (found.status_code, found.headers["location"]) == (307, "zh/?head=3")
     # A program that asks for JSON is left where it is.
     assert client.get("/config", headers={"accept-language": "zh-CN"}, follow_redirects=False).status_code == 200
+
+
+@pytest.mark.parametrize("start", ["/?", "/zh/?", "/config?", "/"])
+def test_an_address_that_gradio_could_not_read_is_refused(client: TestClient, start: str) -> None:
+    assert client.get(start.ljust(LONGEST_ADDRESS + 2, "a"), headers=HTML).status_code == 414
 
 
 def test_every_answer_carries_the_safe_headers(client: TestClient) -> None:
