@@ -3,7 +3,7 @@
 from tests.browser.explore_page import ExplorePage
 
 Counts = dict[str, float]
-UPDATES, WARM = 300, 20
+UPDATES, WARM = 300, 100  # the first updates fill caches of the browser and of plotly.js
 # The middles of two heads of the mosaic, in pixels of the window.
 _HEADS = """() => { const plot = document.querySelector('#mosaic .stt-plot-live');
    plot.scrollIntoView({block: 'center', behavior: 'instant'});

@@ -12,6 +12,8 @@ PICTURES = {  # name -> (path, width, height, scheme)
     "explore-dark": ("/", 1440, 1180, "dark"),
     "explore-phone-zh": ("/zh/", 360, 1180, "light"),
     "digit": ("/?model=digit-vit", 1440, 1180, "light"),
+    "norm": ("/?panel=norm&hide=inputs,examples,status", 1440, 1180, "light"),
+    "lens": ("/?panel=output&output=lens&hide=inputs,examples,status", 1440, 1060, "dark"),
     "translation": ("/?model=mini-translator&text=The%20red%20cup%20on%20the%20table%20is%20new.", 1440, 1180, "dark"),
 }
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
@@ -25,7 +27,7 @@ def main(address: str) -> None:
         for name, (path, width, height, scheme) in PICTURES.items():
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, locale="en-US")
             page.goto(address + path)
-            page.wait_for_selector("#next-tokens .stt-plot[data-n]", timeout=30_000)
+            page.wait_for_selector("#stage .stt-plot[data-n]", timeout=30_000)
             page.wait_for_timeout(4_000)  # a link's own model has run by then
             page.screenshot(path=FOLDER / f"{name}.png")
         browser.close()
