@@ -209,10 +209,10 @@ class Engine:
         return written if written.strip() else text
 
     def prompt(self, name: str, text: str) -> Prompt:
-        """Where a generation from a text begins, without a pass. Raises what `generate` raises at once."""
+        """Where a generation from a text begins, without a pass of it. Raises what `generate` raises at once."""
         model = self.load(name)
         begins, source = _sides(model, text)
-        return prompt_of(model, begins, None, source, None, max_tokens=self.max_tokens)
+        return prompt_of(model, begins, None, source, None, max_tokens=self.longest(model))
 
     def growing(self, name: str, text: str, settings: GenerationSettings) -> Growing[GenerationStep]:
         """The generation that begins with a text (of an encoder–decoder: that answers it), shared by all who ask for

@@ -138,7 +138,7 @@ stt.stageView = (element, trigger, props, watch) => {
   function goOn() {
     if (!button() || root.querySelector("[data-finished]")) playing = null;
     mark();
-    if (playing) playing = setTimeout(() => tell("pick", { grow: "1", block: button()?.closest(".stt-part").id }), 120);
+    if (playing) playing = setTimeout(() => send({ grow: "1", block: button()?.closest(".stt-part").id }), 120);
   }
   root.addEventListener("click", (event) => {
     if (!event.target.closest("[data-play]")) { if (event.target.closest("[data-grow]")) playing = null; return; }

@@ -13,7 +13,7 @@ from tests.browser.explore_page import ExplorePage
 from tests.conftest import NO_CHROMIUM, find_chromium
 from viz.pages.panels.registry import PANELS
 
-RUNS = (("mini-gpt", 8), ("mini-gpt", 30), ("smollm2", 8), ("smollm2", 30))
+RUNS = (("mini-gpt", 8), ("smollm2", 30), ("mini-gpt", 30), ("smollm2", 8))
 ROUNDS, SWITCHES = 10, 3
 CLICK, SWITCH = 100, 150  # ms that they may take
 SECONDS = 110  # for all of it

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.browser
 def test_every_kind_of_click_is_timed(visit: Callable[..., Visitor], site: Site) -> None:
     page = ExplorePage(visit(f"{site.address}/?model=untrained&text=the%20cat&head=2"), site)
     page.until(lambda: page.link().cell is not None, "the text has run")
-    before, after = grown(page, updates=4, warm=1)
+    done, before, after = grown(page, updates=4, warm=1)
+    assert done == 4
     assert before.keys() == after.keys() == {"JSHeapUsedSize", "Nodes", "JSEventListeners"}
     assert min(before.values()) > 0 and after["Nodes"] > 100  # how much a page grows, only many updates tell
     found = {one.what: one for one in waits(page, rounds=1, switches=1)}

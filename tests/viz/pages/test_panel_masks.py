@@ -177,7 +177,6 @@ def test_clicks_choose_cells_and_layers(scenes: Make) -> None:
     [
         ("The cat and it chased the dog", "mask-moved", "same number of tokens"),
         ("é" * 200, "mask-refused", "takes up to 256"),
-        ("a \ud800", "mask-refused", "half of a character"),
     ],
 )
 def test_second_texts_of_all_kinds(scenes: Make, text: str, block: str, said: str) -> None:
