@@ -27,14 +27,12 @@ stt.plotView = (element, trigger, props, watch) => {
     const colour = getComputedStyle(host).getPropertyValue("--stt-select").trim() || "#e06c00";
     return shapes.push({ name: "selected", type: "rect", line: { color: colour, width: 2 } }) - 1;
   }
-  // Side by side: plotly.js would take a whole shape for one more.
-  const sides = (index, box) => Object.fromEntries(Object.entries(box).map(([side, value]) => [`shapes[${index}].${side}`, value]));
   function select(at) {
     if (!grid() || !at) return;
     grid().at = at;
-    const index = shapeIndex(), box = frame(at);
-    Object.assign(fig.layout.shapes[index], box);
-    if (plot._fullLayout && !busy) Plotly.relayout(plot, plot._fullLayout.shapes?.[index] ? sides(index, box) : { shapes: fig.layout.shapes });
+    Object.assign(fig.layout.shapes[shapeIndex()], frame(at));
+    // All shapes anew: plotly.js would take a single one for one more, and draw the whole figure again for its sides.
+    if (plot._fullLayout && !busy) Plotly.relayout(plot, { shapes: fig.layout.shapes.map((shape) => ({ ...shape })) });
     else if (!plot._fullLayout) paintFirst();
   }
   function choose(at) {
