@@ -73,6 +73,23 @@ stt.plotView = (element, trigger, props, watch) => {
       send(event);
     } else send(event);
   }
+  // A double click undoes a zoom. (For plotly.js two quick clicks are one wherever they are, and it goes back to the ranges
+  // of the first figure that was drawn here.)
+  let before = null, ranges = {}; // the last click; the axes as the figure has them
+  function isSecond(event) {
+    const last = before;
+    before = { x: event.clientX, y: event.clientY, when: event.timeStamp };
+    return last && before.when - last.when < 400 && Math.hypot(before.x - last.x, before.y - last.y) <= 5;
+  }
+  function unzoom() {
+    const changes = {};
+    for (const [name, { range, autorange }] of Object.entries(ranges)) {
+      const axis = plot._fullLayout[name];
+      if (range && String(axis?.range) !== String(range)) changes[`${name}.range`] = [...range];
+      else if (!range && axis && !axis.autorange) changes[`${name}.autorange`] = autorange ?? true;
+    }
+    if (Object.keys(changes).length) Plotly.relayout(plot, changes);
+  }
   // Cells and dots are read from the pixel: plotly.js tells what its last hover found, which a quick click outruns.
   let down = null;
   const forget = () => { down = null; };
@@ -82,6 +99,7 @@ stt.plotView = (element, trigger, props, watch) => {
     if (!start || !plot._fullLayout || Math.hypot(event.clientX - start[0], event.clientY - start[1]) > 5) return;
     const { xaxis, yaxis } = plot._fullLayout, edge = plot.getBoundingClientRect();
     const across = event.clientX - edge.left - xaxis._offset, along = event.clientY - edge.top - yaxis._offset;
+    if (isSecond(event)) unzoom();
     if (dots()) { const dot = dotAt(event.clientX - edge.left, event.clientY - edge.top); if (dot) pick(dot); }
     if (!grid() || across < 0 || along < 0 || across > xaxis._length || along > yaxis._length) return;
     const x = xaxis.p2l(across), y = yaxis.p2l(along), { origin, pitch, count } = grid();
@@ -109,6 +127,8 @@ stt.plotView = (element, trigger, props, watch) => {
     fig.layout = { ...fig.layout, autosize: true };
     delete fig.layout.width;
     fig.layout.uirevision ??= "stt";
+    const axes = Object.entries(fig.layout).filter(([name]) => /^[xy]axis\d*$/.test(name));
+    ranges = Object.fromEntries(axes.map(([name, axis]) => [name, { range: axis.range?.slice(), autorange: axis.autorange }]));
     keepMine();
     if (fig.layout.height) host.style.height = fig.layout.height + "px";
     host.setAttribute("role", grid() ? "application" : "img");
@@ -127,7 +147,7 @@ stt.plotView = (element, trigger, props, watch) => {
         again = false;
         if (!fig) { Plotly.purge(plot); continue; }
         const fresh = !plot._fullLayout;
-        const config = { responsive: false, displaylogo: false, displayModeBar: false, ...(fig.config || {}) };
+        const config = { responsive: false, displaylogo: false, displayModeBar: false, doubleClick: false, ...(fig.config || {}) };
         await Plotly.react(plot, { data: fig.data, layout: fig.layout, frames: fig.frames || [], config });
         if (fresh) { plot.on("plotly_click", (event) => { if (!grid() && !dots()) clicked(event); }); retire(); }
         host.dataset.n = 1 + (+host.dataset.n || 0);

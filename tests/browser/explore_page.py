@@ -123,11 +123,13 @@ class ExplorePage:
         layer = trace.attention_sites().index(site)
         assert message("explore.head.title", language, layer=layer, head=head) in self.words("head-title")
         self.until(lambda: abs(self.result() - weights[cell]) <= 6e-4, f"the weight of {cell}")
-        self.until(lambda: self.link().cell == cell, f"cell {cell} in the address")
-        assert (self.link().site, self.link().head) == (site, head)
+        self.until(
+            lambda: (self.link().site, self.link().head, self.link().cell) == (site, head, cell),
+            f"{site}, head {head}, cell {cell} in the address",
+        )
         chosen = [self.page.input_value(f"#chooser [data-set={name}]") for name in ("attention", "head")]
         assert chosen == [str(layer), str(head)]
-        assert self.seals() == "✓✓"
+        self.until(lambda: self.seals() == "✓✓", "both seals")
         pressed = self.page.get_attribute("#token-strip [aria-pressed=true]", "data-token")
         assert int(pressed) == cell[0]
 

@@ -169,22 +169,55 @@ def test_keys_move_the_selection(live: Visitor) -> None:
     assert live.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
-def test_a_zoom_outlives_an_update(live: Visitor) -> None:
+RANGES = """(() => { const {xaxis, yaxis} = document.querySelector('#map .stt-plot-live')._fullLayout;
+   return [...xaxis.range, ...yaxis.range]; })()"""
+WHOLE = [-0.5, 4.5, 6.5, -0.5]
+
+
+def _zoom(live: Visitor) -> float:
+    """Drag a part of the map larger; where it begins now."""
     live.page.evaluate("Plotly.relayout(document.querySelector('#map .stt-plot-live'), {}).then(() => 0)")
     box = live.page.locator("#map .nsewdrag").first.bounding_box()
     live.page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
     live.page.mouse.down()
     live.page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.8, steps=4)
     live.page.mouse.up()
-    zoomed = "document.querySelector('#map .stt-plot-live')._fullLayout.xaxis.range[0]"
-    live.wait(f"{zoomed} > 0.2")
-    start = live.page.evaluate(zoomed)
+    live.wait(f"{RANGES}[0] > 0.2")
+    return live.page.evaluate(RANGES)[0]
+
+
+def test_two_quick_clicks_are_no_double_click(live: Visitor) -> None:
+    """plotly.js takes any two within 300 ms for one, and would change the axes."""
+    for column, row in ((3, 4), (1, 5), (2, 2), (4, 6)):
+        _click_cell(live, column, row)
+    _said(live, "en click 4 6")
+    live.wait("document.querySelector('#map .stt-plot-live')._fullLayout.shapes.length === 1")
+    assert live.page.evaluate(RANGES) == WHOLE
+    assert live.page.evaluate("document.querySelectorAll('#map .shapelayer path').length") == 1
+
+
+def test_a_double_click_undoes_a_zoom(live: Visitor) -> None:
+    zoomed = _zoom(live)
+    _click_cell(live, 3, 4)
+    _said(live, "en click 3 4")
+    live.page.wait_for_timeout(500)
+    _click_cell(live, 2, 3)  # another cell: still no double click
+    assert live.page.evaluate(RANGES)[0] == pytest.approx(zoomed)
+    live.page.wait_for_timeout(500)
+    _click_cell(live, 2, 3)
+    _click_cell(live, 2, 3)
+    live.wait(f"{RANGES}[0] === -0.5")
+    assert live.page.evaluate(RANGES) == WHOLE
+
+
+def test_a_zoom_outlives_an_update(live: Visitor) -> None:
+    start = _zoom(live)
     assert "nothing yet" in live.page.inner_text("#said")  # dragging is no click
     live.page.focus("#map .stt-plot")
     live.page.keyboard.press("ArrowRight")
     _said(live, "en ArrowRight 2 2")
     live.wait(f"+{LIVE} >= 2")
-    assert live.page.evaluate(zoomed) == pytest.approx(start)
+    assert live.page.evaluate(RANGES)[0] == pytest.approx(start)
 
 
 def test_dark_swaps_colours_at_once_and_is_remembered(live: Visitor) -> None:
