@@ -23,7 +23,7 @@ def attention_heatmap(
 ) -> go.Figure:
     """Weights (query, key) of one head; `allowed` (query, key) bool is False where the mask forbids looking.
 
-    `selected` is the (query, key) of the orange cell. Texts over 256 tokens are drawn pooled (each cell the largest
+    `selected` is the (query, key) of the orange cell. Texts over 128 tokens are drawn pooled (each cell the largest
     weight of its block), or exactly within a window: `rows` and `columns` are slices of the text's positions. `weights`
     and `allowed` may then hold the whole map or just the window. Positions on the axes are positions in the text.
     Raises ValueError where the shapes do not fit.

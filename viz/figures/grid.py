@@ -7,7 +7,7 @@ import numpy as np
 
 from viz.figures.pooling import pool
 
-EXACT_UP_TO = 256  # tokens per side: more are pooled, unless a window is given
+EXACT_UP_TO = 128  # tokens per side: more are pooled, unless a window is given
 OVERVIEW = 120  # most blocks per side of a pooled map
 
 

@@ -65,7 +65,7 @@ def heat_map(
 ) -> go.Figure:
     """`values` (query, key) in `shades`; `allowed` (query, key) bool is False where the mask forbids looking.
 
-    `selected` is the (query, key) of the orange cell. Texts over 256 tokens are drawn pooled (each cell the largest
+    `selected` is the (query, key) of the orange cell. Texts over 128 tokens are drawn pooled (each cell the largest
     value of its block), or exactly within a window: `rows` and `columns` are slices of the text's positions. `values`
     and `allowed` may then hold the whole map or just the window. Raises ValueError where the shapes do not fit.
     """

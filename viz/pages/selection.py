@@ -7,7 +7,7 @@ from viz.pages import options as settings
 from viz.pages.links import View
 from viz.pages.options import Option, Options
 
-EXACT_UP_TO = 256  # tokens; a longer text's map is shrunk until a visitor asks for the exact window
+EXACT_UP_TO = 128  # tokens; a longer text's map is shrunk until a visitor asks for the exact window
 WINDOW = 64  # tokens per side of the exact window
 
 
