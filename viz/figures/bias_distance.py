@@ -10,7 +10,7 @@ from viz.figures.axes import frame, note, selectable, thinned
 from viz.figures.chart import Panel, chart, wrapped
 from viz.figures.curves import curve, linear
 from viz.figures.predictions import BAR
-from viz.figures.signed_map import TICKS, bare_axis, cells, end_of, scale_bar
+from viz.figures.signed_map import TICKS, bare_axis, cells, end_of, signed_bar
 
 SCALE = 40  # pixels for the scale of colours
 
@@ -58,7 +58,7 @@ def bias_map(distances: np.ndarray, bias: np.ndarray, *, selected: int, language
         "customdata": np.broadcast_to(distances.astype(np.float32), bias.shape),
         "hovertemplate": f"{hover}<extra></extra>",
         "showscale": True,
-        "colorbar": scale_bar(top, message("figure.bias.unit", language), TICKS + 4),
+        "colorbar": signed_bar(top, message("figure.bias.unit", language), TICKS + 4),
     }
     heads, count = bias.shape
     lines, shown = wrapped(caption, 46), thinned(count, 8)

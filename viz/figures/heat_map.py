@@ -10,6 +10,7 @@ from transformer.messages import message
 from viz.figures import theme
 from viz.figures.axes import escape, frame, most_labels, note, selectable, shorten, thinned, token_axes, width
 from viz.figures.grid import Grid, block_grid, cell_of, cut, grid_of, window_of
+from viz.figures.scale_bar import scale_bar
 
 NUMBERS_UP_TO = 14  # tokens per side: more, and a number no longer fits its cell
 WIDE = 560  # pixels of a figure on a wide screen
@@ -123,21 +124,8 @@ def _traces(grid: Grid, shades: Shades, language: str) -> list[dict]:
 
 
 def _colorbar(shades: Shades, language: str) -> dict:
-    return {
-        "orientation": "h",
-        "thickness": 8,
-        "len": 0.5,
-        "x": 1,
-        "xanchor": "right",
-        "y": 0,
-        "yanchor": "top",
-        "ypad": 8,
-        "outlinewidth": 0,
-        "tickvals": [shades.low, (shades.low + shades.high) / 2, shades.high],
-        "tickformat": ".3~g",
-        "title": {"text": message(shades.name, language), "side": "top", "font": {"size": 11}},
-        "tickfont": {"size": 11},
-    }
+    ticks = [shades.low, (shades.low + shades.high) / 2, shades.high]
+    return scale_bar(message(shades.name, language), ticks, tickformat=".3~g")
 
 
 def _forbidden(grid: Grid, place: dict, words: str) -> list[dict]:

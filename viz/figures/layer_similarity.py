@@ -7,6 +7,7 @@ from transformer.messages import message
 from viz.figures import theme
 from viz.figures.axes import frame, note, selectable, thinned
 from viz.figures.chart import wrapped
+from viz.figures.scale_bar import scale_bar
 
 NUMBERS_UP_TO = 9  # points per side
 MOST_HIGH = 380  # pixels
@@ -45,21 +46,8 @@ def _traces(cosines: np.ndarray, language: str) -> list[dict]:
 
 
 def _colorbar(language: str) -> dict:
-    return {
-        "orientation": "h",
-        "thickness": 8,
-        "len": 0.5,
-        "x": 1,
-        "xanchor": "right",
-        "y": 0,
-        "yanchor": "top",
-        "ypad": 8,
-        "outlinewidth": 0,
-        "tickvals": [-1, 0, 1],
-        "ticktext": ["−1", "0", "1"],
-        "title": {"text": message("figure.layer_similarity.cosine", language), "side": "top", "font": {"size": 11}},
-        "tickfont": {"size": 11},
-    }
+    title = message("figure.layer_similarity.cosine", language)
+    return scale_bar(title, [-1, 0, 1], ticktext=["−1", "0", "1"])
 
 
 def _numbers(cosines: np.ndarray, place: dict) -> list[dict]:

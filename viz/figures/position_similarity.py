@@ -9,7 +9,7 @@ from transformer.messages import message
 from viz.figures import theme
 from viz.figures.axes import escape, frame, note, selectable, token_axes
 from viz.figures.chart import wrapped
-from viz.figures.signed_map import above_of, bare_axis, cells, left_of, scale_bar
+from viz.figures.signed_map import above_of, bare_axis, cells, left_of, signed_bar
 
 MOST = 128  # positions per side
 MOST_HIGH = 420  # pixels
@@ -73,7 +73,7 @@ def similarity_grid(
 
 
 def _main(cosines: np.ndarray, hover: str, language: str) -> dict:
-    bar = scale_bar(1.0, message("figure.position_similarity.scale", language))
+    bar = signed_bar(1.0, message("figure.position_similarity.scale", language))
     return cells(cosines, 1.0) | {"hovertemplate": f"{hover}<extra></extra>", "showscale": True, "colorbar": bar}
 
 

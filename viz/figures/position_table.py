@@ -9,7 +9,7 @@ from transformer.messages import message
 from viz.figures import theme
 from viz.figures.axes import frame, note, selectable, token_axes
 from viz.figures.chart import wrapped
-from viz.figures.signed_map import TICKS, block_of, cells, dimension_axis, end_of, farthest, left_of, scale_bar
+from viz.figures.signed_map import TICKS, block_of, cells, dimension_axis, end_of, farthest, left_of, signed_bar
 
 ROWS_UP_TO = 128
 MOST_HIGH = 460  # pixels
@@ -45,7 +45,7 @@ def position_table(
     main = cells(shown, top, x0=dims.start + (block - 1) / 2, dx=block) | {
         "hovertemplate": f"{hover}<extra></extra>",
         "showscale": True,
-        "colorbar": scale_bar(top, message("figure.positions.scale", language), below),
+        "colorbar": signed_bar(top, message("figure.positions.scale", language), below),
     }
     # The visible labels are an axis of their own, which needs a trace.
     labels = cells(np.zeros((1, 1)), 1.0) | {"yaxis": "y2", "hoverinfo": "skip", "opacity": 0, "x0": dims.start}

@@ -8,6 +8,7 @@ from transformer.messages import message
 from viz.figures import theme
 from viz.figures.axes import escape, frame, shorten, thinned, width
 from viz.figures.curves import short_number
+from viz.figures.scale_bar import scale_bar
 
 EXACT_UP_TO = 128  # cells of a row: of more dimensions, neighbours share a cell
 TICKS = 38  # pixels for the numbers of the dimensions and their title
@@ -36,24 +37,11 @@ def cells(values: np.ndarray, top: float, *, x0: float = 0, dx: float = 1, y0: f
     }
 
 
-def scale_bar(top: float, title: str, below: int = 8) -> dict:
-    """The colours with their ends, level, at the right below the map."""
+def signed_bar(top: float, title: str, below: int = 8) -> dict:
+    """The colours with their ends."""
     ends = [-top, 0.0, top]
-    return {
-        "orientation": "h",
-        "thickness": 8,
-        "len": 0.5,
-        "x": 1,
-        "xanchor": "right",
-        "y": 0,
-        "yanchor": "top",
-        "ypad": below,
-        "outlinewidth": 0,
-        "tickvals": ends,
-        "ticktext": [short_number(float(f"{end:.3g}")) for end in ends],
-        "title": {"text": escape(title), "side": "top", "font": {"size": 11}},
-        "tickfont": {"size": 11},
-    }
+    words = [short_number(float(f"{end:.3g}")) for end in ends]
+    return scale_bar(escape(title), ends, below=below, ticktext=words)
 
 
 def block_of(count: int) -> int:

@@ -92,6 +92,11 @@ class Scene:
         return self.trace.weights(self.site, self.selection.head, slice(self.query, self.query + 1))[0]
 
     @property
+    def corner(self) -> str:
+        """What rows and columns of a map are."""
+        return f"{self.say('figure.looks')} ↓ · {self.say('figure.looked_at')} →"
+
+    @property
     def is_vast(self) -> bool:
         """A text whose whole map is never made: blocks and windows of it are shown."""
         return max(len(self.queries), len(self.keys)) > WHOLE_UP_TO

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from tests.viz.pages.conftest import ShelfEngine, figure
+from tests.viz.pages.whole_panel import SHELF, TEXTS
 from transformer.config import ModelConfig
 from transformer.decoder_lm import DecoderLM
 from transformer.engine import Engine
@@ -33,16 +34,6 @@ from viz.pages.scene import Scene
 from viz.pages.selection import Selection
 
 Make = Callable[..., Scene]
-DIGIT = "00000000 000gg000 00g00g00 00g00g00 00g00g00 00g00g00 000gg000 00000000"
-TEXTS = {
-    "mini-gpt": ("The dog chased the cat and it", None),
-    "mini-translator": ("Mary gave John a book.", "I like you."),
-    "rule-classifier": ("12 45 7 99 30", None),
-    "digit-vit": (DIGIT, None),
-    "copycat": ("copy cat", "cat"),
-    "untrained": ("the cat\n the", None),
-}
-SHELF = ("grouped", "t5", "bert", "bloom")
 
 
 @pytest.fixture(scope="module")

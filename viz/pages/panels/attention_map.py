@@ -12,7 +12,7 @@ from viz.pages import selection as move
 from viz.pages.blocks import Block, Data, Piece, Plot
 from viz.pages.options import Choice
 from viz.pages.panels.head_title import head_title
-from viz.pages.panels.seen import Seen, code, seen, windows
+from viz.pages.panels.seen import Seen, code, exact_windows, seen, windows
 from viz.pages.panels.word_view import WORDS, switch
 from viz.pages.pick import Pick
 from viz.pages.scene import WHOLE_UP_TO, Scene, note
@@ -112,13 +112,6 @@ def _stage(scene: Scene) -> str:
 # --- the map ---------------------------------------------------------------------------------------------------------
 
 
-def _windows(scene: Scene, drawn: Seen) -> tuple[slice | None, slice | None]:
-    """The exact window around the cell of a long text; None: the whole."""
-    if not (move.is_long(scene.trace, scene.selection) and scene.selection.exact):
-        return None, None
-    return move.window(drawn.query, len(drawn.queries)), move.window(drawn.key, len(drawn.keys))
-
-
 def _values(scene: Scene) -> Array:
     """(query, key) of the stage that is looked at."""
     stage, trace = _stage(scene), scene.trace
@@ -148,7 +141,7 @@ def _draw_map(scene: Scene) -> go.Figure:
     if scene.is_vast and not scene.selection.exact:
         return _draw_blocks(scene)
     drawn, stage = seen(scene), _stage(scene)
-    rows, columns = windows(scene) if scene.is_vast else _windows(scene, drawn)
+    rows, columns = windows(scene) if scene.is_vast else exact_windows(scene, drawn)
     kind = figures.attention_heatmap if stage == "weights" else figures.score_heatmap
     return kind(
         drawn.weights if stage == "weights" else _values(scene),
@@ -189,20 +182,16 @@ def _data(scene: Scene) -> Data:
     drawn = seen(scene)
     if scene.is_vast:  # the window around the cell, also while the whole is looked at
         allowed = drawn.allowed if _stage(scene) in ("weights", "masked") else None
-        return Data(_values(scene), drawn.queries, drawn.keys, _corner(scene), allowed)
-    rows, columns = (part or slice(None) for part in _windows(scene, drawn))
+        return Data(_values(scene), drawn.queries, drawn.keys, scene.corner, allowed)
+    rows, columns = (part or slice(None) for part in exact_windows(scene, drawn))
     hides = drawn.allowed is not None and _stage(scene) in ("weights", "masked")
     allowed = drawn.allowed[rows, columns] if hides and drawn.allowed is not None else None
-    return Data(_values(scene)[rows, columns], drawn.queries[rows], drawn.keys[columns], _corner(scene), allowed)
+    return Data(_values(scene)[rows, columns], drawn.queries[rows], drawn.keys[columns], scene.corner, allowed)
 
 
 def _weights_data(scene: Scene) -> Data:
     drawn = seen(scene)
-    return Data(drawn.weights, drawn.queries, drawn.keys, _corner(scene), drawn.allowed)
-
-
-def _corner(scene: Scene) -> str:
-    return f"{scene.say('figure.looks')} ↓ · {scene.say('figure.looked_at')} →"
+    return Data(drawn.weights, drawn.queries, drawn.keys, scene.corner, drawn.allowed)
 
 
 def _map_code(scene: Scene) -> str:
@@ -213,7 +202,7 @@ def _map_code(scene: Scene) -> str:
     values = "weights" if stage == "weights" else f"trace.{part}({scene.site!r}, {scene.head})"
     kind = "attention_heatmap" if stage == "weights" else "score_heatmap"
     allowed = "allowed" if stage in ("weights", "masked") else "None"
-    rows, columns = _windows(scene, drawn)
+    rows, columns = exact_windows(scene, drawn)
     return (
         f"{code(scene)}figure = figures.{kind}({values}, queries, keys, allowed={allowed},"
         f" selected=({drawn.query}, {drawn.key}), rows={rows}, columns={columns}, language={scene.language!r})"

@@ -14,7 +14,7 @@ from viz.pages import selection as move
 from viz.pages.blocks import Block, Data, Piece, Plot
 from viz.pages.options import Choice
 from viz.pages.panels import together_entropy, together_labels, together_sinks
-from viz.pages.panels.seen import Seen, joined_words, names_code, tokens_at
+from viz.pages.panels.seen import Seen, exact_windows, joined_words, names_code, tokens_at
 from viz.pages.panels.word_view import WORDS, switch
 from viz.pages.pick import Pick
 from viz.pages.scene import Scene, empty, heading, joined
@@ -80,12 +80,7 @@ class _Made:
 
     @property
     def window(self) -> tuple[slice | None, slice | None]:
-        """The exact window of a long text where a visitor asked for it."""
-        scene = self.scene
-        if not (move.is_long(scene.trace, scene.selection) and scene.selection.exact):
-            return None, None
-        drawn = self.drawn
-        return move.window(drawn.query, len(drawn.queries)), move.window(drawn.key, len(drawn.keys))
+        return exact_windows(self.scene, self.drawn)
 
     def draw(self) -> go.Figure:
         drawn, (rows, columns) = self.drawn, self.window
@@ -103,9 +98,8 @@ class _Made:
     def data(self) -> Data:
         scene, drawn = self.scene, self.drawn
         rows, columns = (part or slice(None) for part in self.window)
-        corner = f"{scene.say('figure.looks')} ↓ · {scene.say('figure.looked_at')} →"
         known = None if drawn.allowed is None else drawn.allowed[rows, columns]
-        return Data(drawn.weights[rows, columns], drawn.queries[rows], drawn.keys[columns], corner, known)
+        return Data(drawn.weights[rows, columns], drawn.queries[rows], drawn.keys[columns], scene.corner, known)
 
     def code(self) -> str:
         scene, (make, reach), (rows, columns) = self.scene, _MADE[self.kind], self.window

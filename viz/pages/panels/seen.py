@@ -81,6 +81,13 @@ def windows(scene: Scene) -> tuple[slice, slice]:
     return move.window(scene.query, len(scene.queries)), move.window(scene.key, len(scene.keys))
 
 
+def exact_windows(scene: Scene, drawn: Seen | Scene) -> tuple[slice | None, slice | None]:
+    """Around the chosen cell of what is drawn, where a visitor asked for it in a long text; None: the whole."""
+    if not (move.is_long(scene.trace, scene.selection) and scene.selection.exact):
+        return None, None
+    return move.window(drawn.query, len(drawn.queries)), move.window(drawn.key, len(drawn.keys))
+
+
 def _window(scene: Scene) -> Seen:
     rows, columns = windows(scene)
     hidden = scene.hides_some is None

@@ -13,6 +13,7 @@ from viz.pages import controls
 from viz.pages import selection as move
 from viz.pages.blocks import Block, Data, Piece, Plot
 from viz.pages.options import Switch
+from viz.pages.panels.seen import exact_windows
 from viz.pages.pick import Pick
 from viz.pages.scene import Scene, empty, heading, joined
 from viz.pages.selection import Selection
@@ -179,15 +180,9 @@ def _seal(scene: Scene) -> str:
 # --- the chosen head without its sinks -------------------------------------------------------------------------------
 
 
-def _window(scene: Scene) -> tuple[slice | None, slice | None]:
-    if not (move.is_long(scene.trace, scene.selection) and scene.selection.exact):
-        return None, None
-    return move.window(scene.query, len(scene.queries)), move.window(scene.key, len(scene.keys))
-
-
 def _draw_rescaled(scene: Scene) -> go.Figure:
     weights, allowed = rescaled(scene)
-    rows, columns = _window(scene)
+    rows, columns = exact_windows(scene, scene)
     words = watermark(scene)
     assert words is not None
     figure = figures.attention_heatmap(
@@ -205,7 +200,7 @@ def _draw_rescaled(scene: Scene) -> go.Figure:
 
 def _data_rescaled(scene: Scene) -> Data:
     weights, allowed = rescaled(scene)
-    rows, columns = (part or slice(None) for part in _window(scene))
+    rows, columns = (part or slice(None) for part in exact_windows(scene, scene))
     known = None if allowed is None else allowed[rows, columns]
     return Data(
         np.nan_to_num(weights)[rows, columns], scene.queries[rows], scene.keys[columns], watermark(scene) or "", known
@@ -219,7 +214,7 @@ def _seal_rescaled(scene: Scene) -> str:
 
 
 def _code_rescaled(scene: Scene) -> str:
-    keys, (rows, columns) = tuple(one.key for one in _sinks(scene)), _window(scene)
+    keys, (rows, columns) = tuple(one.key for one in _sinks(scene)), exact_windows(scene, scene)
     known = "~np.isnan(weights)"
     if scene.allowed is not None:
         known = f"trace.allowed({scene.site!r}, {scene.head}) & {known}"
