@@ -13,7 +13,17 @@ import torch
 
 from tests.transformer.families import build
 from tests.viz.pages.conftest import ShelfEngine
-from tests.viz.pages.whole_panel import EVERY, SHELF, TEXTS, blocks_of, check_panel, html_of, scene_on, with_options
+from tests.viz.pages.whole_panel import (
+    EVERY,
+    SHELF,
+    TEXTS,
+    blocks_of,
+    check_panel,
+    html_of,
+    plain,
+    scene_on,
+    with_options,
+)
 from transformer.config import ModelConfig
 from transformer.decoder_lm import DecoderLM
 from transformer.engine import Engine
@@ -29,10 +39,6 @@ from viz.pages.scene import Scene
 
 Make = Callable[..., Scene]
 ALL = {"ffn-bars", "ffn-curve", "ffn-map", "ffn-neuron", "ffn-tokens", "ffn-title"}
-
-
-def plain(html: str) -> str:
-    return unescape(re.sub("<[^>]*>", "", re.sub('data-copy="[^"]*"', "", html)))
 
 
 @pytest.fixture(scope="module")

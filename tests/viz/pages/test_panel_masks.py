@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tests.viz.pages.whole_panel import (
     blocks_of,
     check_panel,
     html_of,
+    plain,
     scene_on,
     with_options,
 )
@@ -38,10 +38,6 @@ from viz.pages.scene import Scene
 
 Make = Callable[..., Scene]
 IN_BATCH = {VIEW: "batch"}
-
-
-def plain(html: str) -> str:
-    return unescape(re.sub("<[^>]*>", "", re.sub('data-copy="[^"]*"', "", html)))
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,11 @@ def with_options(scene: Scene, options: Options, **moved: Any) -> Scene:
     if moved:
         chosen = move.to_cell(scene.trace, chosen, moved.get("query", chosen.query), moved.get("key", chosen.key))
     return Scene(scene.engine, scene.trace, chosen, scene.language)
+
+
+def plain(html: str) -> str:
+    """The words of a piece, without tags and without the code that it copies."""
+    return unescape(re.sub("<[^>]*>", "", re.sub('data-copy="[^"]*"', "", html)))
 
 
 def blocks_of(panel: Panel, scene: Scene) -> dict[str, Block]:
